@@ -1,0 +1,195 @@
+/**
+ * A typed view on the Kubernetes API.
+ *
+ * **Guarantees**
+ * - K1: objects are raw JSON; fields that no type names survive.
+ * - K3: every request has a deadline; errors are the closed union {@link KubeError.KubeError}.
+ * - K4: `apply` is server-side apply; patches state their type; status goes through the status subresource.
+ *
+ * @since 0.1.0
+ */
+import { Context, type Duration, type Effect, type Stream } from "effect"
+import type * as KubeError from "./KubeError.ts"
+import type { Draft, KubeObject, Ref } from "./KubeObject.ts"
+import type { ResourceType } from "./ResourceType.ts"
+
+/**
+ * Narrows a list or a watch.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Selection {
+  /** Only this namespace; all of them when absent. */
+  readonly namespace?: string | undefined
+  /** As in `kubectl get -l`. */
+  readonly labelSelector?: string | undefined
+  /** As in `kubectl get --field-selector`. */
+  readonly fieldSelector?: string | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface RequestOptions {
+  /** How long to wait for the answer, waiting for a Retry-After included. Default 30 s. */
+  readonly deadline?: Duration.Input | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface ListOptions extends Selection, RequestOptions {
+  /** Objects to a page. Default 500. */
+  readonly pageSize?: number | undefined
+  /** `"0"`: any version, from the server's cache. Absent: the newest. */
+  readonly resourceVersion?: string | undefined
+  /** Only the metadata of each object (`PartialObjectMetadata`). */
+  readonly metadataOnly?: boolean | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface ObjectList<out O> {
+  readonly items: ReadonlyArray<O>
+  /** Where a watch goes on from. */
+  readonly resourceVersion: string
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface WatchOptions extends Selection {
+  /** Events after this version; absent: the state as it is now, as Added events, then what follows. */
+  readonly resourceVersion?: string | undefined
+  /** Asks for the present state as Added events, ended by a bookmark (a streaming list). */
+  readonly sendInitialEvents?: boolean | undefined
+  /** After this the server ends the watch. Default: the server's own choice, 30 to 60 minutes. */
+  readonly timeout?: Duration.Input | undefined
+  readonly metadataOnly?: boolean | undefined
+}
+
+/**
+ * One line of a watch. A bookmark's object has nothing but a resourceVersion, and the annotation
+ * `k8s.io/initial-events-end` at the end of a streaming list.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type WatchEvent<O> =
+  | { readonly _tag: "Added" | "Modified" | "Deleted"; readonly object: O }
+  | { readonly _tag: "Bookmark"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface WriteOptions extends RequestOptions {
+  /** Who is recorded in managedFields. Default `berth`. */
+  readonly fieldManager?: string | undefined
+  /** Validate and answer, store nothing. */
+  readonly dryRun?: boolean | undefined
+  readonly subresource?: "status" | "scale" | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface ApplyOptions extends WriteOptions {
+  /** Take fields over from their managers. Default false: a field of another manager is a Conflict that names both. */
+  readonly force?: boolean | undefined
+}
+
+/**
+ * A change, of a stated type: RFC 7386, RFC 6902, or Kubernetes' own strategic merge, which only built-in kinds know.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Patch =
+  | { readonly type: "merge" | "strategic"; readonly patch: object }
+  | { readonly type: "json"; readonly patch: ReadonlyArray<object> }
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface DeleteOptions extends RequestOptions {
+  /** Deletes only if it is still this object, and still this version of it. */
+  readonly preconditions?:
+    | { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined }
+    | undefined
+  /** What becomes of its dependents. Default `Background`. */
+  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan" | undefined
+  readonly gracePeriodSeconds?: number | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+/**
+ * The Kubernetes API of one cluster.
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class Client extends Context.Service<
+  Client,
+  {
+    readonly get: <O extends KubeObject>(
+      type: ResourceType<O>,
+      ref: Ref,
+      options?: RequestOptions & { readonly subresource?: "status" | "scale" | undefined }
+    ) => Effect.Effect<O, KubeError.KubeError>
+    /** Reads every page. A page that expires in the middle starts the list anew. */
+    readonly list: <O extends KubeObject>(
+      type: ResourceType<O>,
+      options?: ListOptions
+    ) => Effect.Effect<ObjectList<O>, KubeError.KubeError>
+    /** The same, a page in memory at a time. */
+    readonly listStream: <O extends KubeObject>(
+      type: ResourceType<O>,
+      options?: ListOptions
+    ) => Stream.Stream<O, KubeError.KubeError>
+    /** One watch request: ends when the server ends it, fails when it breaks. Resuming is the cache's work. */
+    readonly watch: <O extends KubeObject>(
+      type: ResourceType<O>,
+      options?: WatchOptions
+    ) => Stream.Stream<WatchEvent<O>, KubeError.KubeError>
+    readonly create: <O extends KubeObject>(
+      type: ResourceType<O>,
+      object: Draft<O>,
+      options?: WriteOptions
+    ) => Effect.Effect<O, KubeError.KubeError>
+    /** Replaces the whole object; with a resourceVersion, only if it is still that version. */
+    readonly update: <O extends KubeObject>(
+      type: ResourceType<O>,
+      object: O,
+      options?: WriteOptions
+    ) => Effect.Effect<O, KubeError.KubeError>
+    readonly patch: <O extends KubeObject>(
+      type: ResourceType<O>,
+      ref: Ref,
+      patch: Patch,
+      options?: WriteOptions
+    ) => Effect.Effect<O, KubeError.KubeError>
+    /** Server-side apply: creates or changes, and owns, exactly the fields that are given. */
+    readonly apply: <O extends KubeObject>(
+      type: ResourceType<O>,
+      object: Draft<O>,
+      options?: ApplyOptions
+    ) => Effect.Effect<O, KubeError.KubeError>
+    /** Succeeds once the server has accepted it; finalizers may keep the object for a while. */
+    readonly delete: <O extends KubeObject>(
+      type: ResourceType<O>,
+      ref: Ref,
+      options?: DeleteOptions
+    ) => Effect.Effect<void, KubeError.KubeError>
+    /** Any other GET of JSON, such as `/version` or `/apis`. */
+    readonly getPath: (path: string, options?: RequestOptions) => Effect.Effect<unknown, KubeError.KubeError>
+  }
+>()("@berth/kube/Client") {}
