@@ -1,4 +1,6 @@
 export * as Client from "./Client.ts"
+export * as Identifier from "./Identifier.ts"
+export * as Kind from "./Kind.ts"
 export * as KubeError from "./KubeError.ts"
 export * as KubeObject from "./KubeObject.ts"
 export * as ResourceType from "./ResourceType.ts"

@@ -1,0 +1,163 @@
+import { Schema } from "effect"
+import { Identifier } from "../src/Identifier.ts"
+import * as Kind from "../src/Kind.ts"
+
+const { optionalKey } = Schema
+const SecretRef = Schema.Struct({ name: Identifier, key: optionalKey(Schema.String) })
+const Condition = Schema.Struct({
+  type: Identifier,
+  status: Schema.Literals(["True", "False", "Unknown"]),
+  reason: Schema.String,
+  message: Schema.String.check(Schema.isMaxCodePoints(32768)),
+  observedGeneration: optionalKey(Schema.Int),
+  lastTransitionTime: Kind.Time
+})
+export const Conditions = Schema.Array(Condition).pipe(Kind.listMap("type"))
+
+export const Shard = Kind.make({
+  group: "db.berth.dev",
+  version: "v1alpha1",
+  kind: "Shard",
+  scope: "Cluster",
+  columns: [
+    { name: "Ready", path: ".status.conditions[?(@.type=='Ready')].status" },
+    { name: "Databases", path: ".status.databases", type: "integer" }
+  ],
+  spec: Schema.Struct({
+    primary: Schema.Struct({
+      host: Kind.Text(1, 253).pipe(Kind.described("A DNS name or an address.")),
+      port: Kind.Port.pipe(Kind.withDefault(5432))
+    }).pipe(Kind.described("Where the provisioner connects.")),
+    endpoint: Schema.Struct({
+      host: Kind.Text(1, 253),
+      port: Kind.Port.pipe(Kind.withDefault(5432)),
+      caBundle: optionalKey(Schema.String),
+      sslmode: Schema.Literals(["require", "verify-ca", "verify-full"]).pipe(
+        Kind.withDefault("verify-full"),
+        Kind.described("What tenants are told.")
+      )
+    }).pipe(
+      Kind.rule({
+        rule: "self.sslmode == 'require' || has(self.caBundle)",
+        message: "verifying needs a caBundle",
+        fieldPath: ".caBundle",
+        reason: "FieldValueRequired"
+      })
+    ),
+    provisionerSecretRef: SecretRef,
+    accepting: Schema.Boolean.pipe(Kind.withDefault(true)),
+    maxDatabases: optionalKey(Schema.Int.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(100_000))),
+    ownership: Schema.Literals(["provider", "tenant"]).pipe(Kind.withDefault("provider"), Kind.immutable),
+    limits: Schema.Struct({
+      roleConnections: Schema.NullOr(Schema.Int.check(Schema.isInt32())).pipe(
+        Kind.withDefault(20),
+        Kind.described("Null is no limit.")
+      ),
+      statementTimeout: optionalKey(Schema.String.check(Schema.isPattern(/^[0-9]+(ms|s|min|h)$/u)))
+    }).pipe(Kind.withDefault({}))
+  }),
+  status: Schema.Struct({
+    conditions: Conditions.pipe(Kind.withDefault([])),
+    serverVersion: optionalKey(Schema.String),
+    databases: Schema.Int.pipe(Kind.withDefault(0)),
+    held: Schema.Int.pipe(Kind.withDefault(0))
+  })
+})
+
+const Variable = Schema.Struct({
+  name: Kind.Text(1, 253),
+  value: optionalKey(Schema.String),
+  secretKeyRef: optionalKey(SecretRef)
+})
+/** A class on purpose: it becomes a $ref, twice. */
+class Script extends Schema.Class<Script>("Script")({
+  image: Kind.Text(1, 1024),
+  script: optionalKey(Schema.String),
+  command: optionalKey(Schema.NonEmptyArray(Schema.String)),
+  env: Schema.Array(Variable).check(Schema.isMaxLength(64)).pipe(Kind.listMap("name"), Kind.withDefault([])),
+  resources: optionalKey(Kind.Opaque),
+  deadlineSeconds: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 })).pipe(Kind.withDefault(600))
+}) {}
+export const SharedComponentProvider = Kind.make({
+  group: "berth.dev",
+  version: "v1alpha1",
+  kind: "SharedComponentProvider",
+  scope: "Namespaced",
+  shortNames: ["scp"],
+  spec: Schema.Struct({
+    workload: optionalKey(
+      Schema.Struct({ chart: Kind.Text(1, 512), version: Kind.Text(1, 64), values: optionalKey(Kind.Opaque) })
+    ),
+    external: optionalKey(Schema.Struct({ secretRef: SecretRef })),
+    databaseProvider: optionalKey(
+      Schema.Struct({
+        endpoint: Schema.String.check(Schema.isPattern(/^https:\/\//u), Schema.isPattern(/[^\/]$/u)),
+        tokenSecretRef: SecretRef
+      })
+    ),
+    provision: optionalKey(Script),
+    deprovision: optionalKey(Script),
+    binding: Schema.Record(Schema.String, Kind.Text(0, 4096))
+      .check(Schema.isMaxProperties(64))
+      .pipe(Kind.withDefault({}), Kind.described("Templates by Secret key.")),
+    capabilities: Schema.Array(Schema.Literals(["list", "check", "rotate"]))
+      .check(Schema.isMaxLength(8))
+      .pipe(Kind.listSet, Kind.withDefault([])),
+    servicePort: optionalKey(Kind.IntOrString),
+    parameters: optionalKey(Kind.Opaque)
+  }).pipe(
+    Kind.exactlyOne("workload", "external", "databaseProvider"),
+    Kind.rule({
+      rule: "has(self.databaseProvider) || (has(self.provision) && has(self.deprovision))",
+      message: "provision and deprovision are required"
+    })
+  ),
+  status: Schema.Struct({ conditions: Conditions.pipe(Kind.withDefault([])) })
+})
+
+const Party = Schema.Struct({ name: Identifier, uid: Identifier }).pipe(Kind.immutable)
+export const Slice = Kind.make({
+  group: "berth.dev",
+  version: "v1alpha1",
+  kind: "Slice",
+  scope: "Namespaced",
+  columns: [
+    { name: "Phase", path: ".status.phase" },
+    { name: "Age", path: ".metadata.creationTimestamp", type: "date" }
+  ],
+  spec: Schema.Struct({
+    consumer: Party,
+    sharedComponent: Party,
+    sliceId: Schema.String.check(Schema.isPattern(/^[a-z2-7]{20}$/u)).pipe(Kind.immutable),
+    capsule: optionalKey(Kind.Opaque)
+  }),
+  status: Schema.Struct({
+    phase: Schema.Literals(["Waiting", "Reserved", "Provisioning", "Bound", "Releasing", "Orphaned"]).pipe(
+      Kind.withDefault("Waiting")
+    ),
+    position: Schema.NullOr(Schema.Int).pipe(Schema.optionalKey),
+    jobs: Schema.Array(
+      Schema.Struct({
+        name: Identifier,
+        uid: Identifier,
+        inputHash: Schema.String,
+        attempt: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+        outcome: optionalKey(Schema.NullOr(Schema.Literals(["Succeeded", "Failed"]))),
+        finishedAt: optionalKey(Kind.Time)
+      })
+    )
+      .check(Schema.isMaxLength(16))
+      .pipe(Kind.listMap("name"), Kind.withDefault([])),
+    progress: Schema.Array(
+      Schema.Struct({
+        path: Schema.String,
+        state: Schema.String,
+        reason: optionalKey(Schema.String),
+        message: optionalKey(Schema.String),
+        since: Kind.Time
+      })
+    )
+      .check(Schema.isMaxLength(64))
+      .pipe(Kind.listMap("path"), Kind.withDefault([]))
+  })
+})
