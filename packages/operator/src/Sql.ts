@@ -1,0 +1,214 @@
+/**
+ * Runs SQL from a script, so that a provider's Jobs need no psql in their image.
+ *
+ * A script written for it runs under `psql -v ON_ERROR_STOP=1 --single-transaction` as well: parameters are written
+ * `:'name'` (as a literal) and `:"name"` (as an identifier), and `\gexec` runs what a query returns. That is how a database
+ * is made only if it is not there, since PostgreSQL has no `CREATE DATABASE IF NOT EXISTS`.
+ *
+ * **Guarantees**
+ * - A parameter's value cannot end the literal or the identifier that it stands for; inside quotes, dollar quotes and comments
+ *   a parameter is text.
+ * - One transaction for the whole text, unless `transaction` is false: then each statement is one of its own.
+ * - No error names a parameter's value or quotes the text of a statement.
+ *
+ * **Caveats**
+ * - Of psql's backslash commands only `\gexec` is known; `COPY … FROM STDIN` is not supported.
+ *
+ * @since 0.1.0
+ */
+import { Data, Effect } from "effect"
+import pg from "pg"
+import * as connection from "./internal/sql/connection.ts"
+import { type Statement, type SqlTextError, statements } from "./internal/sql/statements.ts"
+
+/**
+ * The text is not SQL that can be run: an open quote, an unknown command, a parameter without a value.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ScriptInvalid extends Data.TaggedError("ScriptInvalid")<{
+  readonly line: number
+  readonly problem: string
+}> {
+  override get message() {
+    return `line ${this.line}: ${this.problem}`
+  }
+}
+
+/**
+ * No connection: the server is not there, or refuses whoever asks.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ConnectFailed extends Data.TaggedError("ConnectFailed")<{
+  /** Empty where there was no server to send one. */
+  readonly sqlState: string
+  readonly problem: string
+}> {
+  override get message() {
+    return `cannot connect${this.sqlState === "" ? "" : ` (SQLSTATE ${this.sqlState})`}: ${this.problem}`
+  }
+}
+
+/**
+ * The server refused a statement.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class StatementFailed extends Data.TaggedError("StatementFailed")<{
+  readonly line: number
+  readonly sqlState: string
+  readonly problem: string
+}> {
+  override get message() {
+    return `line ${this.line}: SQLSTATE ${this.sqlState}: ${this.problem}`
+  }
+}
+
+/**
+ * Why a script did not run to its end.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export type SqlError = ScriptInvalid | ConnectFailed | StatementFailed
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options {
+  readonly text: string
+  /** Values of the parameters. Default: none. */
+  readonly parameters?: ReadonlyMap<string, string> | undefined
+  /** The database, where it is not the one that PGDATABASE names. */
+  readonly database?: string | undefined
+  /** Whether the whole text is one transaction. Default true. */
+  readonly transaction?: boolean | undefined
+  /** Where PGHOST, PGSSLMODE and the like are read. Default: the process's environment, which `pg` reads too. */
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined
+}
+
+/** One row of a result, as text; null is the empty string, as psql prints it. */
+type Row = ReadonlyArray<string>
+
+/**
+ * Runs a script and returns the rows of its results, in order.
+ *
+ * **Errors**: {@link ScriptInvalid} before anything is sent; {@link ConnectFailed}; {@link StatementFailed}, after which
+ * nothing is left of the transaction.
+ *
+ * **Example** (A role, made once)
+ * ```ts
+ * import * as Sql from "@berth/operator/Sql"
+ *
+ * export const role = Sql.run({
+ *   text: `SELECT format('CREATE ROLE %I LOGIN', :'name') WHERE NOT EXISTS
+ *     (SELECT FROM pg_roles WHERE rolname = :'name') \\gexec`,
+ *   parameters: new Map([["name", "shop"]])
+ * })
+ * ```
+ *
+ * @category running
+ * @since 0.1.0
+ */
+export const run = Effect.fn("Sql.run")(function* (options: Options) {
+  const script = yield* Effect.mapError(
+    Effect.fromResult(statements(options.text, options.parameters ?? new Map(), escape)),
+    ({ line, problem }: SqlTextError) => new ScriptInvalid({ line, problem })
+  )
+  const client = yield* connect(options)
+  const work = Effect.flatMap(
+    Effect.forEach(script, (statement) => execute(client, statement)),
+    (rows) => Effect.succeed(rows.flat())
+  )
+  return yield* options.transaction === false ? work : transaction(client, work)
+}, Effect.scoped)
+
+const escape = { identifier: pg.escapeIdentifier, literal: pg.escapeLiteral }
+
+const connect = Effect.fnUntraced(function* (options: Options) {
+  const environment = options.environment ?? process.env
+  const attempts = yield* Effect.try({
+    try: () => connection.attempts(environment, options.database),
+    catch: () => new ConnectFailed({ sqlState: "", problem: "the file that PGSSLROOTCERT names cannot be read" })
+  })
+  if ("unknownMode" in attempts) {
+    return yield* new ConnectFailed({
+      sqlState: "",
+      problem: `PGSSLMODE must be one of ${connection.modes.join(", ")}`
+    })
+  }
+  let failure: Error = new Error("no way to connect was tried")
+  for (const config of attempts) {
+    const result = yield* Effect.result(open(config))
+    if (result._tag === "Success") return result.success
+    failure = result.failure
+    if (!connection.wantsOtherMode(failure)) break
+  }
+  return yield* new ConnectFailed({ sqlState: sqlStateOf(failure) ?? "", problem: failure.message })
+})
+
+const open = (config: pg.ClientConfig) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: async () => {
+        const client = new pg.Client(config)
+        // A connection that breaks while idle is reported by the next statement; unheard, the event would end the process.
+        client.on("error", () => undefined)
+        await client.connect()
+        return client
+      },
+      catch: asError
+    }),
+    (client) => Effect.promise(() => client.end().catch(() => undefined))
+  )
+
+const transaction = <A>(client: pg.Client, work: Effect.Effect<A, SqlError>) =>
+  Effect.acquireUseRelease(
+    send(client, { text: "BEGIN", line: 1 }),
+    () => Effect.tap(work, () => send(client, { text: "COMMIT", line: 1 })),
+    (_, exit) =>
+      exit._tag === "Success"
+        ? Effect.void
+        : Effect.promise(() =>
+            client.query("ROLLBACK").then(
+              () => undefined,
+              () => undefined
+            )
+          )
+  )
+
+const execute = Effect.fnUntraced(function* (client: pg.Client, statement: Statement) {
+  const rows = yield* send(client, statement)
+  if (!statement.execute) return rows
+  const made = rows.flat().filter((text) => text !== "")
+  const results = yield* Effect.forEach(made, (text) => send(client, { text, line: statement.line }))
+  return results.flat()
+})
+
+const send = (client: pg.Client, { line, text }: { readonly text: string; readonly line: number }) =>
+  Effect.tryPromise({
+    try: async (): Promise<ReadonlyArray<Row>> => {
+      const { rows } = await client.query<Array<unknown>>({ text, rowMode: "array", types: asText })
+      return rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))))
+    },
+    catch: (thrown) => {
+      const error = asError(thrown)
+      const sqlState = sqlStateOf(error)
+      // 08006, connection failure, is what libpq's own programs report for a connection that broke.
+      if (sqlState === undefined) return new StatementFailed({ line, sqlState: "08006", problem: error.message })
+      // A syntax error quotes the place where it was found, which may be a password.
+      return new StatementFailed({ line, sqlState, problem: sqlState === "42601" ? "syntax error" : error.message })
+    }
+  })
+
+/** Every type as PostgreSQL writes it. */
+const asText = { getTypeParser: () => (text: string) => text }
+
+const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error("an unknown failure"))
+
+const sqlStateOf = (error: Error): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined)

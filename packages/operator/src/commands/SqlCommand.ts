@@ -1,0 +1,132 @@
+/**
+ * `berth sql`: runs SQL from a file, an argument or standard input. See {@link Sql} for what it understands.
+ *
+ * **Guarantees**
+ * - A failure's last words go to standard error and name the line and the SQLSTATE; the exit code is 1 for a wrong call or
+ *   text, 2 where there is no connection, 3 where a statement failed, as psql's are.
+ *
+ * **Caveats**
+ * - What `--set` is given can be read in the process list by everybody on the machine: secrets go through `--set-env`.
+ *
+ * @since 0.1.0
+ */
+import { readFile } from "node:fs/promises"
+import { text as readAll } from "node:stream/consumers"
+import { Console, Data, Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import * as Sql from "../Sql.ts"
+
+/**
+ * The call cannot be carried out as it is.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
+  override get message() {
+    return this.problem
+  }
+}
+
+const flags = {
+  file: Flag.String("file").pipe(
+    Flag.withAlias("f"),
+    Flag.withDescription("Read the SQL from this file; - is standard input, the default."),
+    Flag.withDefault("-")
+  ),
+  command: Flag.String("command").pipe(
+    Flag.withAlias("c"),
+    Flag.withDescription("Run this SQL instead of reading any."),
+    Flag.optional
+  ),
+  set: Flag.String("set").pipe(
+    Flag.withMetavar("name=value"),
+    Flag.withDescription("The value of a parameter, written :'name' or :\"name\". Not for secrets. May be repeated."),
+    Flag.atLeast(0)
+  ),
+  setEnv: Flag.String("set-env").pipe(
+    Flag.withMetavar("name=VARIABLE"),
+    Flag.withDescription("A parameter whose value is that of an environment variable. May be repeated."),
+    Flag.atLeast(0)
+  ),
+  database: Flag.String("dbname").pipe(
+    Flag.withAlias("d"),
+    Flag.withDescription("Connect to this database; default: PGDATABASE."),
+    Flag.optional
+  ),
+  transaction: Flag.Boolean("transaction").pipe(
+    Flag.withDescription(
+      "Run everything in one transaction. --no-transaction runs each statement alone, as CREATE DATABASE needs."
+    ),
+    Flag.withDefault(true)
+  )
+}
+
+/**
+ * The subcommand.
+ *
+ * @category commands
+ * @since 0.1.0
+ */
+export const command = Command.make(
+  "sql",
+  flags,
+  Effect.fn("SqlCommand")(function* (input) {
+    const rows = yield* Sql.run({
+      text: Option.isSome(input.command) ? input.command.value : yield* source(input.file),
+      parameters: yield* parameters(input.set, input.setEnv),
+      database: Option.getOrUndefined(input.database),
+      transaction: input.transaction
+    })
+    for (const row of rows) yield* Console.log(row.join("\t"))
+  })
+).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
+
+/**
+ * The exit code that tells what sort of failure it was.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const exitCode = (error: Sql.SqlError | UsageError): number => {
+  switch (error._tag) {
+    case "UsageError":
+    case "ScriptInvalid":
+      return 1
+    case "ConnectFailed":
+      return 2
+    case "StatementFailed":
+      return 3
+  }
+}
+
+const source = (file: string) =>
+  Effect.tryPromise({
+    try: () => (file === "-" ? readAll(process.stdin) : readFile(file, "utf8")),
+    catch: () => new UsageError({ problem: `the file ${file} cannot be read` })
+  })
+
+const parameters = Effect.fnUntraced(function* (set: ReadonlyArray<string>, setEnv: ReadonlyArray<string>) {
+  const values = new Map<string, string>()
+  for (const text of set) {
+    const [name, value] = yield* assignment("--set", text)
+    values.set(name, value)
+  }
+  for (const text of setEnv) {
+    const [name, variable] = yield* assignment("--set-env", text)
+    const value = process.env[variable]
+    if (value === undefined)
+      return yield* new UsageError({ problem: `--set-env ${name}: the variable ${variable} is not set` })
+    values.set(name, value)
+  }
+  return values
+})
+
+/** The text is not repeated in the error: somebody may have given a password by mistake. */
+const assignment = Effect.fnUntraced(function* (flag: string, text: string) {
+  const at = text.indexOf("=")
+  if (at < 1 || !/^\w+$/u.test(text.slice(0, at))) {
+    return yield* new UsageError({ problem: `${flag} takes name=value, where the name has letters, digits and _ only` })
+  }
+  return [text.slice(0, at), text.slice(at + 1)] as const
+})
