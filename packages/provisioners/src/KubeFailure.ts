@@ -14,7 +14,7 @@
  * @since 0.1.0
  */
 import type * as KubeError from "@berth/kube/KubeError"
-import { Effect, Option } from "effect"
+import { Effect, Match, Option } from "effect"
 import * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
 
@@ -138,35 +138,25 @@ const failed = (error: KubeError.ServerError): Disposition.ProvisionError => {
 export const classify = (error: KubeError.KubeError): Disposition.ProvisionError => {
   const resource = resourceOf(error)
   const details = { why: "detail" in error ? whyOf(error) : error.message, cause: error }
-  switch (error._tag) {
-    case "NotFound":
-      return Reasons.not_found({ resource }, details)
-    case "AlreadyExists":
-      return Reasons.already_exists({ resource }, details)
-    case "Conflict":
-      return conflicting(error)
-    case "Gone":
-      return Reasons.stale({ resource }, details)
-    case "Invalid":
-      return admission.test(error.detail)
+  return Match.valueTags(error, {
+    NotFound: () => Reasons.not_found({ resource }, details),
+    AlreadyExists: () => Reasons.already_exists({ resource }, details),
+    Conflict: conflicting,
+    Gone: () => Reasons.stale({ resource }, details),
+    Invalid: (invalid) =>
+      admission.test(invalid.detail)
         ? Reasons.admission_refused({ resource }, { ...details, after: slowly })
         : refused(
-            error,
-            error.causes.map(({ field }) => field)
-          )
-    case "Forbidden":
-      return forbidden(error)
-    case "Unauthorized":
-      return Reasons.credentials_rejected({ ...details, after: slowly })
-    case "TooManyRequests":
-      return Reasons.too_many_requests({ ...details, after: error.retryAfterMs })
-    case "Timeout":
-      return Reasons.timeout(details)
-    case "Unreachable":
-      return Reasons.unreachable(details)
-    case "ServerError":
-      return failed(error)
-  }
+            invalid,
+            invalid.causes.map(({ field }) => field)
+          ),
+    Forbidden: forbidden,
+    Unauthorized: () => Reasons.credentials_rejected({ ...details, after: slowly }),
+    TooManyRequests: ({ retryAfterMs }) => Reasons.too_many_requests({ ...details, after: retryAfterMs }),
+    Timeout: () => Reasons.timeout(details),
+    Unreachable: () => Reasons.unreachable(details),
+    ServerError: failed
+  })
 }
 
 /**
