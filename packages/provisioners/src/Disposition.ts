@@ -1,37 +1,31 @@
-/** Why a pass did not finish, and what to do next: a closed union, made only by the reasons of a vocabulary. */
-import { type Cause, Duration, Option, Schema } from "effect"
+/**
+ * Why a pass did not finish, and what to do next: a closed union, made only by the reasons of a vocabulary.
+ *
+ * **Guarantees**
+ * - P2: there are four dispositions and no other failure; a raw error does not type-check where a `ProvisionError` is asked for.
+ * - P3: what a user sees is the text declared with the reason, filled with identifiers, numbers and durations; `why` and
+ *   `cause` are for logs and never in {@link Shown}.
+ * - P8: {@link join} and {@link nextAfter} depend on what failed and in which declared order, never on timing.
+ *
+ * **Caveats**
+ * - On a joined failure `Effect.catchTag` forgives what stands `beside` the worst one too: use {@link without}.
+ *
+ * @since 0.1.0
+ */
+import { Duration, Option, Schema } from "effect"
+import type { Literal } from "./Identifier.ts"
 import * as internal from "./internal/failure.ts"
-import type { Identifier, Literal } from "./Identifier.ts"
+import type { Declared, Failure, ProvisionError, Tag, Terminal, Transient } from "./internal/failure.ts"
+import type { UserActionRequired, Value, Yield } from "./internal/failure.ts"
 
-export type Tag = "Yield" | "Transient" | "Terminal" | "UserActionRequired"
+export type { Declared, Failure, ProvisionError, Tag, Terminal, Transient, UserActionRequired, Value, Yield }
 
-/** What all four share. Interfaces over an unexported symbol: nothing outside can make one. */
-export interface Failure<T extends Tag, V extends string, R extends string> extends Cause.YieldableError {
-  readonly [internal.TypeId]: typeof internal.TypeId
-  readonly _tag: T
-  readonly vocabulary: V
-  readonly reason: R
-  /** Safe to show: the declared template with identifiers filled in. */
-  readonly message: string
-  /** For operators' logs; never shown. */
-  readonly why: string | undefined
-  readonly cause?: unknown
-  /** When to come back, where the failing code knows better than the manager. */
-  readonly after: Duration.Duration | undefined
-  /** What else failed in the same pass, worst first; this failure is the worst. */
-  readonly beside: ReadonlyArray<ProvisionError>
-}
-export interface Yield<V extends string = string, R extends string = string> extends Failure<"Yield", V, R> {}
-export interface Transient<V extends string = string, R extends string = string> extends Failure<"Transient", V, R> {}
-export interface Terminal<V extends string = string, R extends string = string> extends Failure<"Terminal", V, R> {}
-export interface UserActionRequired<V extends string = string, R extends string = string> extends Failure<
-  "UserActionRequired",
-  V,
-  R
-> {}
-export type ProvisionError = Yield | Transient | Terminal | UserActionRequired
-
-/** The failure with this tag, vocabulary and reason. */
+/**
+ * The failure with this tag, vocabulary and reason.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
 export type Of<T extends Tag, V extends string = string, R extends string = string> = {
   Yield: Yield<V, R>
   Transient: Transient<V, R>
@@ -39,10 +33,14 @@ export type Of<T extends Tag, V extends string = string, R extends string = stri
   UserActionRequired: UserActionRequired<V, R>
 }[T]
 
-// --- Templates and vocabularies
-
-/** The names in braces. */
+/**
+ * The names in braces.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
 export type Parameters<S extends string> = S extends `${string}{${infer P}}${infer Rest}` ? P | Parameters<Rest> : never
+
 type Stray = `${string}${"{" | "}"}${string}`
 type Balanced<S extends string> = S extends `${infer Head}{${infer P}}${infer Rest}`
   ? Head extends Stray
@@ -55,30 +53,70 @@ type Balanced<S extends string> = S extends `${infer Head}{${infer P}}${infer Re
     : true
 type Template<S extends string> = Balanced<S> extends true ? Literal<S> : "braces must pair up around one word"
 
-export type Value = Identifier | number | Duration.Duration | ReadonlyArray<Identifier>
-export interface Declared<T extends Tag = Tag, S extends string = string> {
-  readonly disposition: T
-  readonly template: S
-}
 const declare =
   <T extends Tag>(disposition: T) =>
   <const S extends string>(template: S & Template<S>): Declared<T, S> => ({ disposition, template })
+
 const yield_ = declare("Yield")
-export { yield_ as yield }
+export {
+  /**
+   * Declares a reason to come back later.
+   *
+   * @category declarations
+   * @since 0.1.0
+   */
+  yield_ as yield
+}
+
+/**
+ * Declares a failure that heals by itself.
+ *
+ * @category declarations
+ * @since 0.1.0
+ */
 export const transient = declare("Transient")
+
+/**
+ * Declares a failure that only a change of the object mends.
+ *
+ * @category declarations
+ * @since 0.1.0
+ */
 export const terminal = declare("Terminal")
+
+/**
+ * Declares a failure that only somebody outside mends.
+ *
+ * @category declarations
+ * @since 0.1.0
+ */
 export const userActionRequired = declare("UserActionRequired")
 
 interface Detail {
+  /** What an operator needs to know; logged, never shown. */
   readonly why?: string | undefined
+  /** What was thrown or answered; logged, never shown. */
   readonly cause?: unknown
 }
 interface Timed extends Detail {
+  /** When to come back, instead of the manager's own delay. */
   readonly after?: Duration.Input | undefined
 }
+
+/**
+ * What may be said beside the parameters. Only what is retried has a delay.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Details<T extends Tag> = T extends "Yield" | "Transient" ? Timed : Detail
 
-/** What documentation and metrics enumerate. */
+/**
+ * A reason as documentation and metrics enumerate it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Description<
   T extends Tag = Tag,
   V extends string = string,
@@ -89,6 +127,13 @@ export interface Description<
   readonly reason: R
   readonly parameters: ReadonlyArray<string>
 }
+
+/**
+ * Makes failures of one reason, and recognises them.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Reason<T extends Tag, V extends string, R extends string, S extends string> extends Description<
   T,
   V,
@@ -103,41 +148,110 @@ export interface Reason<T extends Tag, V extends string, R extends string, S ext
   /** Whether this is why it failed. */
   readonly is: (failure: unknown) => failure is Of<T, V, R>
 }
+
+/**
+ * The reasons of one part of a program.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Vocabulary<V extends string, D extends Record<string, Declared>> = {
   readonly [R in keyof D & string]: Reason<D[R]["disposition"], V, R, D[R]["template"]>
 }
-export const vocabulary: <const V extends string, D extends Record<string, Declared>>(
+
+/**
+ * Declares the reasons of one part of a program: the only way to make a failure.
+ *
+ * **Details**: names of vocabularies and reasons are lower-case words joined by underscores, at most 63 characters; anything
+ * else throws, since it is a programming error.
+ *
+ * **Example** (A reason with a parameter and one without)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Identifier from "@berth/provisioners/Identifier"
+ * import { Effect } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("postgres", {
+ *   waiting_for_rollout: Disposition.yield("Waiting for {name} to become ready."),
+ *   insufficient_capacity: Disposition.terminal("No shard has room for another database.")
+ * })
+ *
+ * const pass = Effect.gen(function*() {
+ *   return yield* Reasons.waiting_for_rollout({ name: Identifier.of("shard-a") }, { after: "5 seconds", why: "0 of 1 ready" })
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const vocabulary = <const V extends string, D extends Record<string, Declared>>(
   name: V,
   reasons: D
-) => Vocabulary<V, D> = internal.vocabulary
+): Vocabulary<V, D> => internal.vocabulary<Vocabulary<V, D>>(name, reasons)
+
+/**
+ * Lists a vocabulary's reasons, in declared order.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
 export const describe = (vocabulary: Readonly<Record<string, Description>>): ReadonlyArray<Description> =>
   Object.values(vocabulary)
 
-/** Reasons that the library itself gives. */
+/**
+ * The reasons that the library itself gives.
+ *
+ * **Details**: `internal_error` stands for a defect (P4), `deadline_exceeded` for a yield that took too long (P12).
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
 export const core = vocabulary("core", {
   internal_error: transient("An internal error occurred; quote {id} when reporting it."),
   deadline_exceeded: terminal("Not ready within {limit}.")
 })
 
-// --- Reading a failure
-
+/**
+ * Whether a value is one of the four failures.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
 export const isProvisionError: (u: unknown) => u is ProvisionError = internal.isFailure
+
 const ranks = { Yield: 0, Transient: 1, Terminal: 2, UserActionRequired: 3 } as const satisfies Record<Tag, number>
 
-/** The failure and those beside it, worst first. */
+/**
+ * The failure and those beside it, worst first.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
 export const leaves = (failure: ProvisionError): readonly [ProvisionError, ...Array<ProvisionError>] => [
   internal.alone(failure),
   ...failure.beside
 ]
 
-/** One failure for several in declared order: the worst, with the others beside it. Associative. */
+/**
+ * One failure for several in declared order: the worst (UserActionRequired, Terminal, Transient, Yield), the others beside it.
+ *
+ * **Details**: ties go by order. Joining is associative, so that nesting makes no difference, and nothing gets lost.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const join = (failures: readonly [ProvisionError, ...Array<ProvisionError>]): ProvisionError => {
   if (failures.length === 1) return failures[0]
   const [worst, ...beside] = failures.flatMap(leaves).sort((a, b) => ranks[b._tag] - ranks[a._tag])
   return internal.withBeside(worst ?? failures[0], beside)
 }
 
-/** What is left when some leaves are forgiven. `Effect.catchTag` would forgive those beside the worst too. */
+/**
+ * What is left of a failure when some of its leaves are forgiven.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const without = (
   failure: ProvisionError,
   forgiven: (leaf: ProvisionError) => boolean
@@ -146,29 +260,71 @@ export const without = (
   return first === undefined ? Option.none() : Option.some(join([first, ...rest]))
 }
 
-/** The delay until the next pass, or none to park: parks only when every leaf is terminal (P8). */
+const parks = (leaf: ProvisionError) => leaf._tag === "Terminal" || leaf._tag === "UserActionRequired"
+
+/**
+ * Whether nothing is to be tried again by itself: every leaf is Terminal or UserActionRequired (P8).
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const isTerminal = (failure: ProvisionError): boolean => leaves(failure).every(parks)
+
+/**
+ * The delay until the next pass, the soonest of the leaves'; none to park (P8).
+ *
+ * **Details**: `defaults` are the delays of a Yield and of a Transient that do not name their own; `Backoff.next` supplies them.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
 export const nextAfter = (
   failure: ProvisionError,
   defaults: { readonly yield: Duration.Duration; readonly backoff: Duration.Duration }
-): Option.Option<Duration.Duration> =>
-  leaves(failure).reduce<Option.Option<Duration.Duration>>((soonest, leaf) => {
-    if (leaf._tag === "Terminal" || leaf._tag === "UserActionRequired") return soonest
-    const delay = leaf.after ?? (leaf._tag === "Yield" ? defaults.yield : defaults.backoff)
-    return Option.some(Option.match(soonest, { onNone: () => delay, onSome: (other) => Duration.min(other, delay) }))
-  }, Option.none())
+): Option.Option<Duration.Duration> => {
+  const delays = leaves(failure)
+    .filter((leaf) => !parks(leaf))
+    .map((leaf) => leaf.after ?? (leaf._tag === "Yield" ? defaults.yield : defaults.backoff))
+  const [first, ...rest] = delays
+  return first === undefined ? Option.none() : Option.some(rest.reduce(Duration.min, first))
+}
 
-/** Whether the pass counts as a failed one: a yield never does (P2). */
+/**
+ * Whether the pass counts as a failed one; a pass that only yielded does not (P2).
+ *
+ * @category getters
+ * @since 0.1.0
+ */
 export const countsAsFailure = (failure: ProvisionError): boolean =>
   leaves(failure).some((leaf) => leaf._tag !== "Yield")
 
-/** What may leave the process: no `why`, no cause. */
+const Code = Schema.String.check(Schema.isPattern(internal.code), Schema.isMaxCodePoints(63))
+
+/**
+ * What may leave the process about a failure: neither `why` nor `cause`. Every text is bounded, so that a status can hold it.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
 export const Shown = Schema.Struct({
   disposition: Schema.Literals(["Yield", "Transient", "Terminal", "UserActionRequired"]),
-  vocabulary: Schema.String,
-  reason: Schema.String,
-  message: Schema.String
+  vocabulary: Code,
+  reason: Code,
+  message: Schema.String.check(Schema.isMaxCodePoints(internal.messageMax))
 })
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
 export interface Shown extends Schema.Schema.Type<typeof Shown> {}
+
+/**
+ * What may be shown of the failure itself, without those beside it.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
 export const show = (failure: ProvisionError): Shown => ({
   disposition: failure._tag,
   vocabulary: failure.vocabulary,
@@ -176,6 +332,11 @@ export const show = (failure: ProvisionError): Shown => ({
   message: failure.message
 })
 
-/** Whether two are the same trouble: parameters may differ, so that "3 of 5 ready" does not restart a clock. */
+/**
+ * Whether two are the same trouble. Parameters may differ, so that "3 of 5 ready" does not restart a clock.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
 export const sameReason = (a: Shown, b: Shown): boolean =>
   a.disposition === b.disposition && a.vocabulary === b.vocabulary && a.reason === b.reason

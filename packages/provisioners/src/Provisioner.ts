@@ -1,22 +1,66 @@
-/** Something that can be provisioned and deprovisioned, idempotently, in many small passes. */
+/**
+ * Something that can be provisioned and deprovisioned, idempotently, in many small passes.
+ *
+ * **Guarantees**
+ * - P1: a pass keeps nothing in memory, so one that was interrupted between any two effects is simply run again.
+ * - P2: the error channel is the closed union of dispositions; a raw error, `any`, and a forgotten `yield*` do not compile.
+ * - P6: {@link serial} goes in order and stops at the first failure, backwards when deprovisioning.
+ * - P7: {@link concurrent} runs every child to its end.
+ * - P8: failures are joined in declared order, whatever the timing.
+ * - P9: {@link conditional} deprovisions what is not wanted; a predicate that fails is a failure.
+ * - P10: {@link graph} goes by dependency, backwards when deprovisioning; a cycle or a missing edge is refused when it is made.
+ * - P12: {@link withDeadline} ends waiting.
+ *
+ * **Caveats**
+ * - Idempotence of a leaf is its author's: `provision` and `deprovision` are run again and again, and may be interrupted between
+ *   any two effects (P1).
+ * - Names are shown in status and in spans. Siblings have different names; two alike, or one that is no identifier, throw when the
+ *   tree is made.
+ *
+ * @since 0.1.0
+ */
 import { Duration, Effect, Function, type Layer, type Pipeable, Result } from "effect"
 import type { ProvisionError } from "./Disposition.ts"
 import type { Identifier, Literal } from "./Identifier.ts"
 import * as compose from "./internal/compose.ts"
 import { deadline } from "./internal/pass.ts"
 
-/** `R` is what both directions need together. Covariant in both parameters, so `Provisioner<unknown>` is every provisioner. */
+/**
+ * A name and two effects. `R` is what both directions need together.
+ *
+ * **Details**: covariant in both parameters, so that `Provisioner<unknown>` is every provisioner.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export interface Provisioner<out R = never, out Name extends string = string> extends Pipeable.Pipeable {
   readonly [compose.TypeId]: typeof compose.TypeId
   readonly name: Name
+  /** Makes it exist, or does a part of that and says why there is more to do. */
   readonly provision: Effect.Effect<void, ProvisionError, R>
+  /** Makes it not exist; succeeds when it is gone, also when it never was there. */
   readonly deprovision: Effect.Effect<void, ProvisionError, R>
 }
+
+/**
+ * What a provisioner needs.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
 export type Services<P> = P extends Provisioner<infer R, string> ? R : never
+
+/**
+ * A provisioner's name.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
 export type Name<P> = P extends Provisioner<unknown, infer N> ? N : never
 
 /** Names are shown in status: literals, or identifiers. */
 type NameInput<N extends string> = N & (N extends Identifier ? unknown : Literal<N>)
+
 /** An effect, or what `Effect.fn` makes. The guards refuse what assignability alone lets through. */
 type Work<A, E extends ProvisionError, R> = (Effect.Effect<A, E, R> | (() => Effect.Effect<A, E, R>)) & Guard<A, E>
 type Guard<A, E> = 0 extends 1 & E
@@ -25,6 +69,30 @@ type Guard<A, E> = 0 extends 1 & E
     ? unknown
     : "a pass returns nothing: is a yield* missing?"
 
+/**
+ * A leaf of a tree.
+ *
+ * **Example** (A leaf with a reason of its own)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Context, Effect } from "effect"
+ *
+ * class Postgres extends Context.Service<Postgres, { readonly ready: Effect.Effect<boolean> }>()("example/Postgres") {}
+ * const Reasons = Disposition.vocabulary("postgres", { starting: Disposition.yield("The server is starting.") })
+ *
+ * export const database = Provisioner.make("database", {
+ *   provision: Effect.fn("database.provision")(function*() {
+ *     const postgres = yield* Postgres
+ *     if (!(yield* postgres.ready)) return yield* Reasons.starting({ after: "5 seconds" })
+ *   }),
+ *   deprovision: Effect.void
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const make = <const N extends string, A1, A2, E1 extends ProvisionError, E2 extends ProvisionError, R1, R2>(
   name: NameInput<N>,
   work: { readonly provision: Work<A1, E1, R1>; readonly deprovision: Work<A2, E2, R2> }
@@ -33,20 +101,41 @@ export const make = <const N extends string, A1, A2, E1 extends ProvisionError, 
 /** Infers the needs of each child of a tuple or an array; assignable to `ReadonlyArray<Provisioner<Rs[number]>>`, so no cast. */
 type Children<Rs extends ReadonlyArray<unknown>> = { readonly [K in keyof Rs]: Provisioner<Rs[K]> }
 
-/** In order, to the first failure; backwards when deprovisioning (P6). */
+/**
+ * One after the other, to the first failure; backwards when deprovisioning (P6).
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const serial = <const N extends string, Rs extends ReadonlyArray<unknown>>(
   name: NameInput<N>,
   children: Children<Rs>
 ): Provisioner<Rs[number], N> => compose.serial<Rs[number], N>(name, children)
 
-/** All of them in one pass; one failure for all that failed (P7, P8). */
+/**
+ * All of them in one pass, each to its end; one failure for all that failed (P7, P8).
+ *
+ * **Details**: `concurrency` is how many run at a time. Default 16.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const concurrent = <const N extends string, Rs extends ReadonlyArray<unknown>>(
   name: NameInput<N>,
   children: Children<Rs>,
   options?: { readonly concurrency?: number | "unbounded" | undefined }
 ): Provisioner<Rs[number], N> => compose.concurrent<Rs[number], N>(name, children, options?.concurrency ?? 16)
 
-/** Provisions the child while `wanted`, deprovisions it otherwise; a failing predicate is a failure (P9). */
+/**
+ * Provisions the child while it is wanted, and deprovisions it otherwise (P9).
+ *
+ * **Details**: a predicate that is an effect is asked in every provision pass and in no deprovision pass.
+ *
+ * **Errors**: a predicate that fails is a failure of the pass, and the child is left alone.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const conditional = <const N extends string, R, R2 = never>(
   name: NameInput<N>,
   wanted: boolean | Effect.Effect<boolean, ProvisionError, R2>,
@@ -54,9 +143,14 @@ export const conditional = <const N extends string, R, R2 = never>(
 ): Provisioner<R | R2, N> =>
   compose.conditional<R | R2, N>(name, typeof wanted === "boolean" ? Effect.succeed(wanted) : wanted, child)
 
-// --- Graphs
-
+/**
+ * What each child of a graph needs, for names that the compiler knows.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Edges<Names extends string> = { readonly [K in Names]?: ReadonlyArray<Exclude<Names, K>> }
+
 type Needs<E, K> = K extends keyof E ? (E[K] extends ReadonlyArray<infer U> ? U : never) : never
 type Reaches<E, From, To, Seen = never> =
   To extends Needs<E, From>
@@ -69,10 +163,43 @@ type Acyclic<E> = [Cyclic<E>] extends [never]
   ? unknown
   : { readonly [K in Cyclic<E> & PropertyKey]: "needs itself by way of others" }
 
-export const GraphError = compose.GraphError
-export type GraphError = compose.GraphError
+/** How many of a graph's children run at a time. Default: as many as the edges allow. */
+interface GraphOptions {
+  readonly concurrency?: number | "unbounded" | undefined
+}
 
-/** Children by dependency; `edges` names what each needs. Names known to the compiler: a missing edge or a cycle does not compile (P10). */
+export {
+  /**
+   * Why a graph cannot be made.
+   *
+   * @category errors
+   * @since 0.1.0
+   */
+  GraphError
+} from "./internal/compose.ts"
+
+/**
+ * Children by dependency: `edges` names what each of them needs (P10).
+ *
+ * **Details**: a child runs once all that it needs have succeeded in this pass, and is not reached otherwise; deprovisioning goes
+ * the other way round. A missing edge or a cycle does not compile.
+ *
+ * **Example** (The web server needs both others)
+ * ```ts
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect } from "effect"
+ *
+ * const nothing = { provision: Effect.void, deprovision: Effect.void }
+ * export const tree = Provisioner.graph(
+ *   "shop",
+ *   [Provisioner.make("database", nothing), Provisioner.make("cache", nothing), Provisioner.make("web", nothing)],
+ *   { web: ["database", "cache"] }
+ * )
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const graph = <
   const N extends string,
   Rs extends ReadonlyArray<unknown>,
@@ -81,19 +208,37 @@ export const graph = <
 >(
   name: NameInput<N>,
   children: Children<Rs> & ReadonlyArray<{ readonly name: Names }>,
-  edges: E & Acyclic<E>
-): Provisioner<Rs[number], N> => Result.getOrThrow(compose.graph<Rs[number], N>(name, children, edges))
+  edges: E & Acyclic<E>,
+  options?: GraphOptions
+): Provisioner<Rs[number], N> =>
+  Result.getOrThrow(compose.graph<Rs[number], N>(name, children, edges, options?.concurrency ?? "unbounded"))
 
-/** The same for names that come from outside. */
+/**
+ * The same as {@link graph}, for names that come from outside.
+ *
+ * **Errors**: `GraphError` with the cycle, the missing edge, or the name that two children share.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const graphResult = <const N extends string, Rs extends ReadonlyArray<unknown>>(
   name: NameInput<N>,
   children: Children<Rs>,
-  edges: Readonly<Record<string, ReadonlyArray<string> | undefined>>
-): Result.Result<Provisioner<Rs[number], N>, GraphError> => compose.graph<Rs[number], N>(name, children, edges)
+  edges: Readonly<Record<string, ReadonlyArray<string> | undefined>>,
+  options?: GraphOptions
+): Result.Result<Provisioner<Rs[number], N>, compose.GraphError> =>
+  compose.graph<Rs[number], N>(name, children, edges, options?.concurrency ?? "unbounded")
 
-// --- Context
-
-/** Builds the layer anew for each pass of the child and takes its services out of `R`. */
+/**
+ * Gives the child its services: the layer is built anew for each pass of the child, and closed when that ends.
+ *
+ * **Details**: a layer that is built further out already is not reused, so that the same layer may be provided at two depths.
+ *
+ * **Errors**: what the layer fails with is the pass's failure, and the child is not run.
+ *
+ * @category context
+ * @since 0.1.0
+ */
 export const provide: {
   <Out, In>(
     layer: Layer.Layer<Out, ProvisionError, In>
@@ -110,13 +255,25 @@ export const provide: {
   ): Provisioner<Exclude<R, Out> | In, N> => around(self, (pass) => Effect.provide(pass, layer, { local: true }))
 )
 
-/** Wraps both directions alike: spans, locks, deadlines. */
+/**
+ * Wraps both directions alike: locks, timeouts, annotations.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const around = <R, N extends string, R2>(
   self: Provisioner<R, N>,
   wrap: (pass: Effect.Effect<void, ProvisionError, R>) => Effect.Effect<void, ProvisionError, R2>
 ): Provisioner<R2, N> => compose.make(self.name, wrap(self.provision), wrap(self.deprovision))
 
-/** A yield older than `limit` becomes Terminal `deadline_exceeded`; the clock is the previous pass's progress (P12). */
+/**
+ * Turns a Yield that is older than `limit` into Terminal `deadline_exceeded` (P12).
+ *
+ * **Details**: the clock is `waitingSinceMs` of the previous pass, as `Progress.run` is given it; a pass outside of it has no clock.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
 export const withDeadline = <R, N extends string>(
   self: Provisioner<R, N>,
   limit: Duration.Input

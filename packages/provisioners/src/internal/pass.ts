@@ -1,102 +1,128 @@
+/** One pass of a tree: recording what each provisioner did, settling what it ended with. */
 import { Cause, Clock, Context, Duration, Effect, Exit, Random, References } from "effect"
 import * as Disposition from "../Disposition.ts"
 import * as Identifier from "../Identifier.ts"
-import type { Entry, Pass, Phase, State } from "../Progress.ts"
+
+/**
+ * The direction of a pass. Within a provision pass, what is not wanted is deprovisioned.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Phase = "provision" | "deprovision"
+
+/**
+ * `Pending`: not reached in this pass. `Running`: was interrupted from within the tree, as by a timeout of its parent. Else how
+ * it ended.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type State = "Pending" | "Running" | "Ready" | Disposition.Tag
+
+type Pass<R> = Effect.Effect<void, Disposition.ProvisionError, R>
 
 /** A provisioner, as far as running it goes. */
 export interface Runnable<R> {
   readonly name: string
-  readonly provision: Effect.Effect<void, Disposition.ProvisionError, R>
-  readonly deprovision: Effect.Effect<void, Disposition.ProvisionError, R>
+  readonly provision: Pass<R>
+  readonly deprovision: Pass<R>
 }
+
+/** What a pass needs to know of the one before. */
+export interface Before {
+  readonly phase: Phase
+  readonly waitingSinceMs: number | undefined
+}
+
+/** Names may hold a slash: it is written `~1`, as in a JSON pointer, so that no two paths are equal. */
+const segment = (name: string) => name.replaceAll("/", "~1")
 
 /** One node of the tree while its pass runs. Mutable: written only by the fiber that runs the node. */
 export class Cell {
   readonly path: string
-  readonly previous: ReadonlyMap<string, Entry>
+  readonly #previous: ReadonlyMap<string, Before>
   phase: Phase
   state: State = "Pending"
   failure: Disposition.Shown | undefined
-  sinceMs: number
+  changedMs: number
   children: ReadonlyArray<Cell> = []
-  constructor(path: string, phase: Phase, previous: ReadonlyMap<string, Entry>, nowMs: number) {
+
+  constructor(path: string, phase: Phase, previous: ReadonlyMap<string, Before>, nowMs: number) {
     this.path = path
     this.phase = phase
-    this.previous = previous
-    this.sinceMs = nowMs
+    this.#previous = previous
+    this.changedMs = nowMs
   }
-  declare_(names: ReadonlyArray<string>, phase: Phase, nowMs: number) {
-    this.children = names.map((name) => new Cell(`${this.path}/${name}`, phase, this.previous, nowMs))
+
+  announce(names: ReadonlyArray<string>, phase: Phase, nowMs: number) {
+    this.children = names.map((name) => new Cell(`${this.path}/${segment(name)}`, phase, this.#previous, nowMs))
   }
+
+  /** Since when it was not ready, as of the pass before. A change of direction starts anew. */
+  get waitingSinceMs(): number | undefined {
+    const before = this.#previous.get(this.path)
+    return before?.phase === this.phase ? before.waitingSinceMs : undefined
+  }
+
+  start(phase: Phase, nowMs: number) {
+    this.phase = phase
+    this.state = "Running"
+    this.changedMs = nowMs
+  }
+
   finish(exit: Exit.Exit<void, Disposition.ProvisionError>, nowMs: number) {
     const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
-    if (Exit.isFailure(exit) && error === undefined) return // interrupted: nobody will read this
+    // Interrupted: there is no outcome.
+    if (Exit.isFailure(exit) && error === undefined) return
     this.state = error?._tag ?? "Ready"
     this.failure = error && Disposition.show(error)
-    this.sinceMs = nowMs
-  }
-  *entries(): Generator<Entry> {
-    const { children, failure, path, phase, state } = this
-    const before = this.previous.get(path)
-    const same =
-      before !== undefined &&
-      before.state === state &&
-      before.phase === phase &&
-      (failure === undefined || (before.failure !== undefined && Disposition.sameReason(before.failure, failure)))
-    const waitingSinceMs = state === "Ready" ? undefined : (before?.waitingSinceMs ?? this.sinceMs)
-    yield { path, phase, state, failure, sinceMs: same ? before.sinceMs : this.sinceMs, waitingSinceMs }
-    for (const child of children) yield* child.entries()
+    this.changedMs = nowMs
   }
 }
 
-export const Current = Context.Reference<Cell | undefined>("@berth/provisioners/Progress", {
-  defaultValue: () => undefined
-})
+/** The node that runs. A reference, so that no provisioner needs it. */
+const Current = Context.Reference<Cell | undefined>("@berth/provisioners/Progress", { defaultValue: () => undefined })
 
-/** Leaves one failure, or an interruption of this very fiber: handlers do not run for that, so an interrupt seen here is foreign. */
-export const settle = <R>(
-  effect: Effect.Effect<void, Disposition.ProvisionError, R>
-): Effect.Effect<void, Disposition.ProvisionError, R> =>
-  Effect.catchCause(effect, (cause) => {
-    const [first, ...rest] = cause.reasons.filter(Cause.isFailReason).map((reason) => reason.error)
-    if (first !== undefined && rest.length + 1 === cause.reasons.length)
-      return Effect.fail(Disposition.join([first, ...rest]))
-    return Effect.gen(function* () {
-      const id = Identifier.Identifier.make((yield* Random.nextIntBetween(36 ** 7, 36 ** 8 - 1)).toString(36))
-      yield* Effect.logError(`defect ${id}`, cause)
-      const defect = Disposition.core.internal_error({ id }, { cause: Cause.squash(cause), why: Cause.pretty(cause) })
-      return yield* Effect.fail(first === undefined ? defect : Disposition.join([first, ...rest, defect]))
-    })
+/** The public half of a defect is an id; the log has the other half. */
+const internalError = (cause: Cause.Cause<unknown>) =>
+  Effect.gen(function* () {
+    const id = Identifier.Identifier.make((yield* Random.nextIntBetween(36 ** 7, 36 ** 8 - 1)).toString(36))
+    yield* Effect.logError("A provisioner ended with a defect", cause).pipe(Effect.annotateLogs({ correlationId: id }))
+    return Disposition.core.internal_error({ id }, { cause: Cause.squash(cause), why: Cause.pretty(cause) })
   })
 
-const recorded = <R>(cell: Cell, phase: Phase, effect: Effect.Effect<void, Disposition.ProvisionError, R>) =>
+/**
+ * Leaves one failure, or an interruption of this very fiber: handlers do not run for that, so an interrupt that one sees is
+ * foreign, and no better than a defect.
+ */
+export const settle = <R>(effect: Pass<R>): Pass<R> =>
+  Effect.catchCause(effect, (cause) => {
+    const [first, ...rest] = cause.reasons.filter(Cause.isFailReason).map((reason) => reason.error)
+    const onlyFailures = first !== undefined && rest.length + 1 === cause.reasons.length
+    if (onlyFailures) return Effect.fail(Disposition.join([first, ...rest]))
+    return Effect.flatMap(internalError(cause), (defect) =>
+      Effect.fail(first === undefined ? defect : Disposition.join([first, ...rest, defect]))
+    )
+  })
+
+const recorded = <R>(cell: Cell, phase: Phase, effect: Pass<R>): Pass<R> =>
   Clock.clockWith((clock) => {
-    cell.phase = phase
-    cell.state = "Running"
+    cell.start(phase, clock.currentTimeMillisUnsafe())
     return Effect.onExit(Effect.provideService(effect, Current, cell), (exit) =>
       Effect.sync(() => cell.finish(exit, clock.currentTimeMillisUnsafe()))
     )
   })
 
-/** Announces children, so that those never reached are shown as pending. */
-export const announced = <R>(
-  children: ReadonlyArray<Runnable<R>>,
-  phase: Phase,
-  effect: Effect.Effect<void, Disposition.ProvisionError, R>
-) => {
-  const names = children.map((child) => child.name)
-  return Effect.withFiber<void, Disposition.ProvisionError, R>((fiber) => {
-    fiber.getRef(Current)?.declare_(names, phase, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
+/** Announces children, so that those never reached are recorded as pending. */
+export const announced = <R>(names: ReadonlyArray<string>, phase: Phase, effect: Pass<R>): Pass<R> =>
+  Effect.withFiber<void, Disposition.ProvisionError, R>((fiber) => {
+    fiber.getRef(Current)?.announce(names, phase, fiber.getRef(Clock.Clock).currentTimeMillisUnsafe())
     return effect
   })
-}
 
 /** Runs the child at `index` as part of its parent. */
-export const step = <R>(
-  child: Runnable<R>,
-  phase: Phase,
-  index: number
-): Effect.Effect<void, Disposition.ProvisionError, R> => {
+export const step = <R>(child: Runnable<R>, phase: Phase, index: number): Pass<R> => {
   const plain = settle(child[phase])
   const traced = settle(Effect.withSpan(child[phase], `${child.name}.${phase}`, { captureStackTrace: false }))
   return Effect.withFiber<void, Disposition.ProvisionError, R>((fiber) => {
@@ -108,32 +134,22 @@ export const step = <R>(
 }
 
 /** Turns yields that have waited too long into Terminal. Without a recorder there is no clock, and nothing happens. */
-export const deadline = <R>(
-  effect: Effect.Effect<void, Disposition.ProvisionError, R>,
-  limit: Duration.Duration
-): Effect.Effect<void, Disposition.ProvisionError, R> =>
+export const deadline = <R>(effect: Pass<R>, limit: Duration.Duration): Pass<R> =>
   Effect.catch(effect, (failure) =>
     Effect.withFiber<void, Disposition.ProvisionError>((fiber) => {
-      const cell = fiber.getRef(Current)
-      const since = cell?.previous.get(cell.path)?.waitingSinceMs
-      if (since === undefined || fiber.getRef(Clock.Clock).currentTimeMillisUnsafe() - since < Duration.toMillis(limit))
-        return Effect.fail(failure)
-      const [first, ...rest] = Disposition.leaves(failure)
+      const sinceMs = fiber.getRef(Current)?.waitingSinceMs
+      const nowMs = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()
+      if (sinceMs === undefined || nowMs - sinceMs < Duration.toMillis(limit)) return Effect.fail(failure)
       const late = (leaf: Disposition.ProvisionError) =>
         leaf._tag === "Yield" ? Disposition.core.deadline_exceeded({ limit }, { why: leaf.message, cause: leaf }) : leaf
+      const [first, ...rest] = Disposition.leaves(failure)
       return Effect.fail(Disposition.join([late(first), ...rest.map(late)]))
     })
   )
 
-export const run = <R>(
-  root: Runnable<R>,
-  phase: Phase,
-  options: { readonly previous?: ReadonlyArray<Entry> | undefined } = {}
-): Effect.Effect<Pass, never, R> =>
+/** Runs the root, and leaves its cell behind. */
+export const run = <R>(root: Runnable<R>, phase: Phase, previous: ReadonlyMap<string, Before>) =>
   Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
-    const cell = new Cell(root.name, phase, new Map(options.previous?.map((entry) => [entry.path, entry])), nowMs)
-    return Effect.map(Effect.result(recorded(cell, phase, settle(root[phase]))), (result) => ({
-      result,
-      progress: [...cell.entries()]
-    }))
+    const cell = new Cell(segment(root.name), phase, previous, nowMs)
+    return Effect.map(Effect.result(recorded(cell, phase, settle(root[phase]))), (result) => ({ result, cell }))
   })
