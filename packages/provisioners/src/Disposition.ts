@@ -15,31 +15,25 @@
 import { Duration, Option, Schema } from "effect"
 import type { Literal } from "./Identifier.ts"
 import * as internal from "./internal/failure.ts"
-import type { Declared, Failure, ProvisionError, Tag, Terminal, Transient } from "./internal/failure.ts"
-import type { UserActionRequired, Value, Yield } from "./internal/failure.ts"
+import type { Declared, Description, ProvisionError, Tag, Vocabulary } from "./internal/failure.ts"
 
-export type { Declared, Failure, ProvisionError, Tag, Terminal, Transient, UserActionRequired, Value, Yield }
-
-/**
- * The failure with this tag, vocabulary and reason.
- *
- * @category utility types
- * @since 0.1.0
- */
-export type Of<T extends Tag, V extends string = string, R extends string = string> = {
-  Yield: Yield<V, R>
-  Transient: Transient<V, R>
-  Terminal: Terminal<V, R>
-  UserActionRequired: UserActionRequired<V, R>
-}[T]
-
-/**
- * The names in braces.
- *
- * @category utility types
- * @since 0.1.0
- */
-export type Parameters<S extends string> = S extends `${string}{${infer P}}${infer Rest}` ? P | Parameters<Rest> : never
+export type {
+  Declared,
+  Description,
+  Details,
+  Failure,
+  Of,
+  Parameters,
+  ProvisionError,
+  Reason,
+  Tag,
+  Terminal,
+  Transient,
+  UserActionRequired,
+  Value,
+  Vocabulary,
+  Yield
+} from "./internal/failure.ts"
 
 type Stray = `${string}${"{" | "}"}${string}`
 type Balanced<S extends string> = S extends `${infer Head}{${infer P}}${infer Rest}`
@@ -92,73 +86,6 @@ export const terminal = declare("Terminal")
  */
 export const userActionRequired = declare("UserActionRequired")
 
-interface Detail {
-  /** What an operator needs to know; logged, never shown. */
-  readonly why?: string | undefined
-  /** What was thrown or answered; logged, never shown. */
-  readonly cause?: unknown
-}
-interface Timed extends Detail {
-  /** When to come back, instead of the manager's own delay. */
-  readonly after?: Duration.Input | undefined
-}
-
-/**
- * What may be said beside the parameters. Only what is retried has a delay.
- *
- * @category models
- * @since 0.1.0
- */
-export type Details<T extends Tag> = T extends "Yield" | "Transient" ? Timed : Detail
-
-/**
- * A reason as documentation and metrics enumerate it.
- *
- * @category models
- * @since 0.1.0
- */
-export interface Description<
-  T extends Tag = Tag,
-  V extends string = string,
-  R extends string = string,
-  S extends string = string
-> extends Declared<T, S> {
-  readonly vocabulary: V
-  readonly reason: R
-  readonly parameters: ReadonlyArray<string>
-}
-
-/**
- * Makes failures of one reason, and recognises them.
- *
- * @category models
- * @since 0.1.0
- */
-export interface Reason<T extends Tag, V extends string, R extends string, S extends string> extends Description<
-  T,
-  V,
-  R,
-  S
-> {
-  (
-    ...arguments_: [Parameters<S>] extends [never]
-      ? [details?: Details<T>]
-      : [parameters: { readonly [K in Parameters<S>]: Value }, details?: Details<T>]
-  ): Of<T, V, R>
-  /** Whether this is why it failed. */
-  readonly is: (failure: unknown) => failure is Of<T, V, R>
-}
-
-/**
- * The reasons of one part of a program.
- *
- * @category models
- * @since 0.1.0
- */
-export type Vocabulary<V extends string, D extends Record<string, Declared>> = {
-  readonly [R in keyof D & string]: Reason<D[R]["disposition"], V, R, D[R]["template"]>
-}
-
 /**
  * Declares the reasons of one part of a program: the only way to make a failure.
  *
@@ -187,7 +114,7 @@ export type Vocabulary<V extends string, D extends Record<string, Declared>> = {
 export const vocabulary = <const V extends string, D extends Record<string, Declared>>(
   name: V,
   reasons: D
-): Vocabulary<V, D> => internal.vocabulary<Vocabulary<V, D>>(name, reasons)
+): Vocabulary<V, D> => internal.vocabulary(name, reasons)
 
 /**
  * Lists a vocabulary's reasons, in declared order.

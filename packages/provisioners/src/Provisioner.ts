@@ -48,7 +48,7 @@ export interface Provisioner<out R = never, out Name extends string = string> ex
  * @category utility types
  * @since 0.1.0
  */
-export type Services<P> = P extends Provisioner<infer R, string> ? R : never
+export type Services<P> = P extends Provisioner<infer R> ? R : never
 
 /**
  * A provisioner's name.

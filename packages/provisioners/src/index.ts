@@ -1,3 +1,4 @@
+export * as Backoff from "./Backoff.ts"
 export * as Disposition from "./Disposition.ts"
 export * as Identifier from "./Identifier.ts"
 export * as KubeFailure from "./KubeFailure.ts"

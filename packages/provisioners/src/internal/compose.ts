@@ -158,7 +158,7 @@ const wave = <R>(
 ): Pass<R> =>
   Effect.suspend(() => {
     const succeeded = new Map(children.map((child) => [child.name, Deferred.makeUnsafe<boolean>()]))
-    const limited = concurrency === "unbounded" ? <A>(each: A): A => each : Semaphore.makeUnsafe(concurrency).withPermit
+    const permits = concurrency === "unbounded" ? undefined : Semaphore.makeUnsafe(concurrency)
     const awaited = (name: string) => {
       const other = succeeded.get(name)
       return other === undefined ? Effect.succeed(true) : Deferred.await(other)
@@ -167,7 +167,8 @@ const wave = <R>(
       Effect.gen(function* () {
         const ready = yield* Effect.forEach(before.get(child.name) ?? [], awaited)
         const reached = ready.every((each) => each)
-        const error = reached ? yield* limited(outcome(step(child, phase, index))) : undefined
+        const run = outcome(step(child, phase, index))
+        const error = reached ? yield* permits === undefined ? run : permits.withPermit(run) : undefined
         const own = succeeded.get(child.name)
         if (own !== undefined) yield* Deferred.succeed(own, reached && error === undefined)
         return error

@@ -104,6 +104,94 @@ export interface Declared<T extends Tag = Tag, S extends string = string> {
   readonly template: S
 }
 
+/**
+ * The failure with this tag, vocabulary and reason.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
+export type Of<T extends Tag, V extends string = string, R extends string = string> = {
+  Yield: Yield<V, R>
+  Transient: Transient<V, R>
+  Terminal: Terminal<V, R>
+  UserActionRequired: UserActionRequired<V, R>
+}[T]
+
+/**
+ * The names in braces.
+ *
+ * @category utility types
+ * @since 0.1.0
+ */
+export type Parameters<S extends string> = S extends `${string}{${infer P}}${infer Rest}` ? P | Parameters<Rest> : never
+
+interface Detail {
+  /** What an operator needs to know; logged, never shown. */
+  readonly why?: string | undefined
+  /** What was thrown or answered; logged, never shown. */
+  readonly cause?: unknown
+}
+interface Timed extends Detail {
+  /** When to come back, instead of the manager's own delay. */
+  readonly after?: Duration.Input | undefined
+}
+
+/**
+ * What may be said beside the parameters. Only what is retried has a delay.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Details<T extends Tag> = T extends "Yield" | "Transient" ? Timed : Detail
+
+/**
+ * A reason as documentation and metrics enumerate it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Description<
+  T extends Tag = Tag,
+  V extends string = string,
+  R extends string = string,
+  S extends string = string
+> extends Declared<T, S> {
+  readonly vocabulary: V
+  readonly reason: R
+  readonly parameters: ReadonlyArray<string>
+}
+
+/**
+ * Makes failures of one reason, and recognises them.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Reason<T extends Tag, V extends string, R extends string, S extends string> extends Description<
+  T,
+  V,
+  R,
+  S
+> {
+  (
+    ...arguments_: [Parameters<S>] extends [never]
+      ? [details?: Details<T>]
+      : [parameters: { readonly [K in Parameters<S>]: Value }, details?: Details<T>]
+  ): Of<T, V, R>
+  /** Whether this is why it failed. */
+  readonly is: (failure: unknown) => failure is Of<T, V, R>
+}
+
+/**
+ * The reasons of one part of a program.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Vocabulary<V extends string, D extends Record<string, Declared>> = {
+  readonly [R in keyof D & string]: Reason<D[R]["disposition"], V, R, D[R]["template"]>
+}
+
 interface Fields {
   readonly vocabulary: string
   readonly reason: string
@@ -176,15 +264,13 @@ const shown = (value: Value | undefined): string => {
 /** Status is bounded: so is what it shows. */
 const clipped = (text: string): string => {
   if (text.length <= messageMax) return text
-  const characters = [...text]
+  const characters = Array.from(text)
   return characters.length <= messageMax ? text : `${characters.slice(0, messageMax - 1).join("")}…`
 }
 
-type Details = { readonly why?: string; readonly cause?: unknown; readonly after?: Duration.Input }
-
 const reasonOf = (vocabulary: string, reason: string, { disposition, template }: Declared) => {
   const parameters = [...new Set([...template.matchAll(placeholder)].map((match) => String(match[1])))]
-  const build = (values: Record<string, Value>, details: Details = {}) =>
+  const build = (values: Record<string, Value>, details: Timed = {}) =>
     make(disposition, {
       vocabulary,
       reason,
@@ -194,7 +280,7 @@ const reasonOf = (vocabulary: string, reason: string, { disposition, template }:
       after: details.after === undefined ? undefined : Duration.fromInputUnsafe(details.after),
       beside: []
     })
-  const construct = parameters.length === 0 ? (details?: Details) => build({}, details) : build
+  const construct = parameters.length === 0 ? (details?: Timed) => build({}, details) : build
   const is = (u: unknown): u is ProvisionError => isFailure(u) && u.vocabulary === vocabulary && u.reason === reason
   return Object.assign(construct, { disposition, template, vocabulary, reason, parameters, is })
 }
@@ -202,11 +288,14 @@ const reasonOf = (vocabulary: string, reason: string, { disposition, template }:
 /** How names of vocabularies and reasons look: they become labels of metrics and reasons of conditions. */
 export const code = /^[a-z](?:[a-z0-9_]{0,61}[a-z0-9])?$/u
 
-/** `Out` is the mapped type of the declarations; the compiler cannot follow `Object.fromEntries` there. */
-export const vocabulary = <Out>(name: string, reasons: Record<string, Declared>): Out => {
+/** The compiler cannot follow `Object.fromEntries` into a mapped type: hence the cast. */
+export const vocabulary = <const V extends string, D extends Record<string, Declared>>(
+  name: V,
+  reasons: D
+): Vocabulary<V, D> => {
   for (const each of [name, ...Object.keys(reasons)]) {
     if (!code.test(each)) throw new Error(`vocabulary ${name}: ${each} is not a name of lower-case words`)
   }
   const members = Object.entries(reasons).map(([reason, declared]) => [reason, reasonOf(name, reason, declared)])
-  return Object.fromEntries(members) as Out
+  return Object.fromEntries(members) as Vocabulary<V, D>
 }
