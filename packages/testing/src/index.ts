@@ -1,1 +1,1 @@
-export {}
+export * as Postgres from "./Postgres.ts"
