@@ -88,7 +88,7 @@ export interface Options {
   readonly database?: string | undefined
   /** Whether the whole text is one transaction. Default true. */
   readonly transaction?: boolean | undefined
-  /** Where PGHOST, PGSSLMODE and the like are read. Default: the process's environment, which `pg` reads too. */
+  /** Where PGHOST, PGSSLMODE and the like are read. Default: the process's own. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined
 }
 

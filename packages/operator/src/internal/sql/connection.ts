@@ -3,7 +3,24 @@ import type { ClientConfig } from "pg"
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** `pg` reads PGHOST, PGPORT, PGUSER, PGPASSWORD, PGDATABASE and PGCONNECT_TIMEOUT itself; TLS as libpq means it is ours. */
+/** What `pg` would read from the process's environment, from the one that was given. */
+const server = (environment: Environment): ClientConfig => {
+  const { PGDATABASE: database, PGHOST: host, PGPASSWORD: password, PGPORT: port, PGUSER: user } = environment
+  const seconds = Number(environment["PGCONNECT_TIMEOUT"])
+  return {
+    ...(database === undefined ? {} : { database }),
+    ...(host === undefined ? {} : { host }),
+    ...(password === undefined ? {} : { password }),
+    ...(port === undefined ? {} : { port: Number(port) }),
+    ...(user === undefined ? {} : { user }),
+    connectionTimeoutMillis: Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : connectTimeoutMs
+  }
+}
+
+/** libpq waits for ever by default; a Job has better things to do than to hang until its deadline. */
+const connectTimeoutMs = 15_000
+
+/** As libpq names them. */
 export const modes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const
 export type Mode = (typeof modes)[number]
 
@@ -14,7 +31,8 @@ export const attempts = (
 ): ReadonlyArray<ClientConfig> | { readonly unknownMode: string } => {
   const mode = environment["PGSSLMODE"] ?? "prefer"
   if (!isMode(mode)) return { unknownMode: mode }
-  const base: ClientConfig = { application_name: "berth sql", ...(database === undefined ? {} : { database }) }
+  const named = database === undefined ? {} : { database }
+  const base: ClientConfig = { ...server(environment), application_name: "berth sql", ...named }
   const plain: ClientConfig = { ...base, ssl: false }
   // A Unix socket has no TLS.
   if (mode === "disable" || environment["PGHOST"]?.startsWith("/") === true) return [plain]
