@@ -1,1 +1,1 @@
-export {}
+export * as Template from "./Template.ts"

@@ -1,0 +1,3 @@
+module berth.dev/shared-components/test/golden
+
+go 1.26
