@@ -8,10 +8,18 @@
  *
  * @since 0.1.0
  */
-import { Context, type Duration, type Effect, type Stream } from "effect"
+import { Context, Duration, Effect, Layer, Stream } from "effect"
+import type { Connection } from "./Connection.ts"
+import * as Calls from "./internal/calls.ts"
+import * as Exchange from "./internal/exchange.ts"
+import * as Json from "./internal/json.ts"
+import * as Paging from "./internal/paging.ts"
+import * as Status from "./internal/status.ts"
+import * as WatchLines from "./internal/watchLines.ts"
 import type * as KubeError from "./KubeError.ts"
 import type { Draft, KubeObject, Ref } from "./KubeObject.ts"
-import type { ResourceType } from "./ResourceType.ts"
+import { apiVersion, type ResourceType } from "./ResourceType.ts"
+import * as Transport from "./Transport.ts"
 
 /**
  * Narrows a list or a watch.
@@ -193,3 +201,217 @@ export class Client extends Context.Service<
     readonly getPath: (path: string, options?: RequestOptions) => Effect.Effect<unknown, KubeError.KubeError>
   }
 >()("@berth/kube/Client") {}
+
+const fieldManagerDefault = "berth"
+
+const pageSizeDefault = 500
+
+const patchTypes = {
+  merge: "application/merge-patch+json",
+  strategic: "application/strategic-merge-patch+json",
+  json: "application/json-patch+json"
+} as const
+
+const metadataOnly = (list: "" | "List"): string =>
+  `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1,application/json`
+
+const selectionQuery = (options: Selection & { readonly resourceVersion?: string | undefined }) => ({
+  labelSelector: options.labelSelector,
+  fieldSelector: options.fieldSelector,
+  resourceVersion: options.resourceVersion
+})
+
+const listCall = (type: ResourceType, options: ListOptions, token: string | undefined): Exchange.Call =>
+  Calls.collection({
+    verb: "list",
+    method: "GET",
+    type,
+    namespace: options.namespace,
+    deadline: options.deadline,
+    ...(options.metadataOnly === true ? { accept: metadataOnly("List") } : {}),
+    query: {
+      ...selectionQuery(options),
+      limit: String(options.pageSize ?? pageSizeDefault),
+      // The token says which version is read on, and the server refuses both together.
+      ...(token === undefined ? {} : { continue: token, resourceVersion: undefined })
+    }
+  })
+
+const watchCall = (type: ResourceType, options: WatchOptions): Exchange.Call =>
+  Calls.collection({
+    verb: "watch",
+    method: "GET",
+    type,
+    namespace: options.namespace,
+    deadline: undefined,
+    ...(options.metadataOnly === true ? { accept: metadataOnly("") } : {}),
+    query: {
+      ...selectionQuery(options),
+      watch: "true",
+      allowWatchBookmarks: "true",
+      ...(options.sendInitialEvents === true
+        ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }
+        : {}),
+      ...(options.timeout === undefined
+        ? {}
+        : { timeoutSeconds: String(Math.max(1, Math.ceil(Duration.toSeconds(options.timeout)))) })
+    }
+  })
+
+const watchEvent = <O extends KubeObject>(
+  type: ResourceType<O>,
+  call: Exchange.Call,
+  line: WatchLines.Line
+): Effect.Effect<WatchEvent<O>, KubeError.KubeError> => {
+  switch (line.type) {
+    case "ADDED":
+      return Effect.succeed({ _tag: "Added", object: Json.asObject(type, Json.named(type, line.object)) })
+    case "MODIFIED":
+      return Effect.succeed({ _tag: "Modified", object: Json.asObject(type, Json.named(type, line.object)) })
+    case "DELETED":
+      return Effect.succeed({ _tag: "Deleted", object: Json.asObject(type, Json.named(type, line.object)) })
+    case "BOOKMARK": {
+      const meta = Json.asMap(line.object["metadata"])
+      return Effect.succeed({
+        _tag: "Bookmark",
+        resourceVersion: Json.asText(meta["resourceVersion"]),
+        initialEventsEnd: Json.asMap(meta["annotations"])["k8s.io/initial-events-end"] === "true"
+      })
+    }
+    default:
+      return Effect.fail(Status.fromEvent(call, line.type === "ERROR" ? line.object : {}))
+  }
+}
+
+interface Write {
+  readonly verb: "create" | "update" | "patch"
+  readonly method: "POST" | "PUT" | "PATCH"
+  readonly contentType?: string
+  readonly body: object
+  readonly force?: boolean
+}
+
+const writeCall = (type: ResourceType, ref: Partial<Ref>, options: WriteOptions, write: Write) =>
+  Calls.object({
+    ...write,
+    type,
+    ref,
+    subresource: options.subresource,
+    deadline: options.deadline,
+    query: {
+      fieldManager: options.fieldManager ?? fieldManagerDefault,
+      dryRun: options.dryRun === true ? "All" : undefined,
+      force: write.force === true ? "true" : undefined
+    }
+  })
+
+const deleteCall = (type: ResourceType, ref: Ref, options: DeleteOptions) =>
+  Calls.object({
+    verb: "delete",
+    method: "DELETE",
+    type,
+    ref,
+    deadline: options.deadline,
+    body: {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      propagationPolicy: options.propagationPolicy ?? "Background",
+      preconditions: options.preconditions,
+      gracePeriodSeconds: options.gracePeriodSeconds,
+      dryRun: options.dryRun === true ? ["All"] : undefined
+    }
+  })
+
+/** A draft says what it is only where its author cared to. */
+const whole = (type: ResourceType, draft: Draft<KubeObject>): object => ({
+  apiVersion: apiVersion(type),
+  kind: type.kind,
+  ...draft
+})
+
+const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
+  const exchange = <O extends KubeObject>(
+    type: ResourceType<O>,
+    call: Effect.Effect<Exchange.Call, KubeError.Invalid>
+  ) =>
+    Effect.map(
+      Effect.flatMap(call, (call) => Exchange.json(transport, call)),
+      (map) => Json.asObject(type, map)
+    )
+
+  const pages = (type: ResourceType, options: ListOptions) =>
+    Paging.pages((token) =>
+      Effect.map(Exchange.json(transport, listCall(type, options, token)), (map) => Paging.fromMap(type, map))
+    )
+
+  return {
+    get: (type, ref, { deadline, subresource } = {}) =>
+      exchange(type, Calls.object({ verb: "get", method: "GET", type, ref, subresource, deadline })),
+    list: <O extends KubeObject>(type: ResourceType<O>, options: ListOptions = {}) =>
+      Effect.map(Paging.collect(pages(type, options)), ({ items, resourceVersion }) => ({
+        items: items.map((item) => Json.asObject(type, item)),
+        resourceVersion
+      })),
+    listStream: <O extends KubeObject>(type: ResourceType<O>, options: ListOptions = {}) =>
+      Stream.map(Paging.items(pages(type, options)), (item) => Json.asObject(type, item)),
+    watch: <O extends KubeObject>(type: ResourceType<O>, options: WatchOptions = {}) => {
+      const call = watchCall(type, options)
+      return Stream.unwrap(
+        Effect.map(Exchange.opened(transport, call), ({ body }) =>
+          Stream.mapEffect(WatchLines.decode(body, call.about), (line) => watchEvent(type, call, line))
+        )
+      )
+    },
+    create: (type, object, options = {}) =>
+      exchange(
+        type,
+        writeCall(type, object.metadata, options, { verb: "create", method: "POST", body: whole(type, object) })
+      ),
+    update: (type, object, options = {}) =>
+      exchange(type, writeCall(type, object.metadata, options, { verb: "update", method: "PUT", body: object })),
+    patch: (type, ref, { patch, type: patchType }, options = {}) =>
+      exchange(
+        type,
+        writeCall(type, ref, options, {
+          verb: "patch",
+          method: "PATCH",
+          contentType: patchTypes[patchType],
+          body: patch
+        })
+      ),
+    apply: (type, object, options = {}) =>
+      exchange(
+        type,
+        writeCall(type, object.metadata, options, {
+          verb: "patch",
+          method: "PATCH",
+          // JSON is YAML, too.
+          contentType: "application/apply-patch+yaml",
+          body: whole(type, object),
+          force: options.force === true
+        })
+      ),
+    delete: (type, ref, options = {}) => Effect.asVoid(exchange(type, deleteCall(type, ref, options))),
+    getPath: (path, options = {}) => Exchange.json(transport, Calls.path(path, options.deadline))
+  }
+}
+
+/**
+ * The client over a {@link Transport.Transport}.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<Client, never, Transport.Transport> = Layer.effect(
+  Client,
+  Effect.map(Transport.Transport, make)
+)
+
+/**
+ * The client of one cluster, over a pool of connections of its own.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerFromConnection = (connection: Connection): Layer.Layer<Client> =>
+  Layer.provide(layer, Transport.layer(connection))
