@@ -127,8 +127,25 @@ export interface Options {
 const redacted = <A>(value: string | A): Redacted.Redacted | A =>
   typeof value === "string" ? Redacted.make(value) : value
 
+/** A password in a URL would be shown wherever the URL is. */
+const withoutUser = (server: string): string => {
+  if (!URL.canParse(server)) return server
+  const url = new URL(server)
+  url.username = ""
+  url.password = ""
+  return url.href.replace(/\/+$/, "")
+}
+
+const userOf = (server: string): Connection["basic"] => {
+  if (!URL.canParse(server)) return undefined
+  const { password, username } = new URL(server)
+  return username === ""
+    ? undefined
+    : { username: decodeURIComponent(username), password: Redacted.make(decodeURIComponent(password)) }
+}
+
 /**
- * A connection from its parts. Text becomes `Redacted`.
+ * A connection from its parts. Text becomes `Redacted`, and so does a password in the server's URL.
  *
  * **Example** (A test server)
  * ```ts
@@ -141,14 +158,14 @@ const redacted = <A>(value: string | A): Redacted.Redacted | A =>
  * @since 0.1.0
  */
 export const make = (options: Options): Connection => ({
-  server: options.server,
+  server: withoutUser(options.server),
   source: options.source ?? "given",
   namespace: options.namespace,
   ca: redacted(options.ca),
   clientCertificate: redacted(options.clientCertificate),
   clientKey: redacted(options.clientKey),
   token: redacted(options.token),
-  basic: options.basic,
+  basic: options.basic ?? userOf(options.server),
   exec: options.exec,
   authProvider: options.authProvider,
   impersonate: options.impersonate,

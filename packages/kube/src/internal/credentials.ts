@@ -9,8 +9,8 @@ import * as AuthProvider from "./authProvider.ts"
 import { CredentialsUnavailable } from "./credentialsUnavailable.ts"
 import * as ExecPlugin from "./execPlugin.ts"
 
-/** How long what was read from files is used. The kubelet renews tokens minutes before they expire. */
-const filesFreshMs = 10_000
+/** How long what was read from files or a provider is used. The kubelet renews tokens minutes before they expire. */
+const freshMs = 10_000
 
 export interface Identity {
   readonly authorization: Redacted.Redacted | undefined
@@ -38,7 +38,7 @@ export const same = (left: Identity, right: Identity): boolean =>
 
 const readMaterial = (material: Material | undefined): Effect.Effect<string | undefined, CredentialsUnavailable> =>
   material === undefined
-    ? Effect.succeed(undefined)
+    ? Effect.undefined
     : Redacted.isRedacted(material)
       ? Effect.succeed(Redacted.value(material))
       : Effect.tryPromise({
@@ -47,9 +47,6 @@ const readMaterial = (material: Material | undefined): Effect.Effect<string | un
         })
 
 const isFile = (material: Material | undefined): boolean => material !== undefined && !Redacted.isRedacted(material)
-
-const secret = (text: string | undefined): Redacted.Redacted | undefined =>
-  text === undefined ? undefined : Redacted.make(text)
 
 const impersonation = ({ impersonate }: Connection): Readonly<Record<string, ReadonlyArray<string>>> =>
   impersonate === undefined
@@ -66,52 +63,71 @@ const impersonation = ({ impersonate }: Connection): Readonly<Record<string, Rea
         )
       }
 
+interface Proof {
+  readonly authorization: Redacted.Redacted | undefined
+  readonly certificate?: string | undefined
+  readonly key?: Redacted.Redacted | undefined
+  readonly expiresAtMs?: number
+}
+
 interface Read {
   readonly identity: Identity
   /** From when on it has to be read again. */
   readonly staleAtMs: number
 }
 
-const read = Effect.fnUntraced(function* (connection: Connection): Effect.fn.Return<Read, CredentialsUnavailable> {
-  const nowMs = yield* Clock.currentTimeMillis
-  const ca = yield* readMaterial(connection.ca)
-  const certificate = yield* readMaterial(connection.clientCertificate)
-  const key = yield* readMaterial(connection.clientKey)
+/** What proves who one is, beside certificates, by the first of the ways that the connection has. */
+const prove = Effect.fnUntraced(function* (
+  connection: Connection,
+  ca: string | undefined,
+  provider: ReturnType<typeof AuthProvider.make> | undefined
+): Effect.fn.Return<Proof, CredentialsUnavailable> {
   const token = yield* readMaterial(connection.token)
-  const base = { headers: impersonation(connection), ca, certificate, key: secret(key) }
-  const files = [connection.ca, connection.clientCertificate, connection.clientKey, connection.token].some(isFile)
-  const staleAtMs = files ? nowMs + filesFreshMs : Infinity
-  if (token !== undefined) {
-    return { identity: { ...base, authorization: Redacted.make(`Bearer ${token.trim()}`) }, staleAtMs }
-  }
+  if (token !== undefined) return { authorization: Redacted.make(`Bearer ${token.trim()}`) }
   if (connection.basic !== undefined) {
     const pair = `${connection.basic.username}:${Redacted.value(connection.basic.password)}`
-    const authorization = Redacted.make(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`)
-    return { identity: { ...base, authorization }, staleAtMs }
+    return { authorization: Redacted.make(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`) }
   }
   if (connection.exec !== undefined) {
-    const given = yield* ExecPlugin.run(connection.exec, connection, ca)
-    const identity = {
-      ...base,
-      authorization: given.token === undefined ? undefined : Redacted.make(`Bearer ${Redacted.value(given.token)}`),
-      certificate: given.certificate ?? certificate,
-      key: given.key ?? base.key
+    const { token, ...given } = yield* ExecPlugin.run(connection.exec, connection, ca)
+    return {
+      ...given,
+      authorization: token === undefined ? undefined : Redacted.make(`Bearer ${Redacted.value(token)}`)
     }
-    return { identity, staleAtMs: Math.min(staleAtMs, given.expiresAtMs) }
   }
-  if (connection.authProvider !== undefined) {
-    const authorization = yield* AuthProvider.authorization(connection.authProvider, connection.server)
-    return { identity: { ...base, authorization }, staleAtMs: Math.min(staleAtMs, nowMs + filesFreshMs) }
-  }
-  return { identity: { ...base, authorization: undefined }, staleAtMs }
+  if (provider === undefined) return { authorization: undefined }
+  return { authorization: yield* provider, expiresAtMs: (yield* Clock.currentTimeMillis) + freshMs }
 })
+
+const reader = (connection: Connection): Effect.Effect<Read, CredentialsUnavailable> => {
+  const { authProvider } = connection
+  const provider = authProvider === undefined ? undefined : AuthProvider.make(authProvider, connection.server)
+  const headers = impersonation(connection)
+  const fromFiles = [connection.ca, connection.clientCertificate, connection.clientKey, connection.token].some(isFile)
+  return Effect.gen(function* () {
+    const nowMs = yield* Clock.currentTimeMillis
+    const ca = yield* readMaterial(connection.ca)
+    const certificate = yield* readMaterial(connection.clientCertificate)
+    const key = yield* readMaterial(connection.clientKey)
+    const proof = yield* prove(connection, ca, provider)
+    const identity = {
+      authorization: proof.authorization,
+      headers,
+      ca,
+      certificate: proof.certificate ?? certificate,
+      key: proof.key ?? (key === undefined ? undefined : Redacted.make(key))
+    }
+    return { identity, staleAtMs: Math.min(fromFiles ? nowMs + freshMs : Infinity, proof.expiresAtMs ?? Infinity) }
+  })
+}
 
 export const make = Effect.fnUntraced(function* (connection: Connection): Effect.fn.Return<Credentials> {
   // One reader at a time: a hundred requests that find the credentials stale start one command, not a hundred.
   const turn = yield* Semaphore.make(1)
+  const read = reader(connection)
   let last: Read | undefined
 
-  const readAnew = Effect.tap(read(connection), (fresh) =>
+  const readAnew = Effect.tap(read, (fresh) =>
     Effect.sync(() => {
       last = fresh
     })

@@ -27,7 +27,10 @@ export const asList = (value: unknown): ReadonlyArray<unknown> => (Array.isArray
 export const named = (
   type: ResourceType.ResourceType,
   map: Readonly<Record<string, unknown>>
-): Readonly<Record<string, unknown>> => ({ ...map, apiVersion: ResourceType.apiVersion(type), kind: type.kind })
+): Readonly<Record<string, unknown>> => {
+  const apiVersion = ResourceType.apiVersion(type)
+  return map["kind"] === type.kind && map["apiVersion"] === apiVersion ? map : { ...map, apiVersion, kind: type.kind }
+}
 
 /** An object of the API, of the type that the caller of the client named. */
 export const asObject = <O extends KubeObject>(

@@ -1,5 +1,5 @@
 /** The pool of connections to one server, over undici. */
-import { Effect, Redacted, Scope, Semaphore, Stream } from "effect"
+import { Data, Effect, Redacted, Stream } from "effect"
 import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from "undici"
 import type { Connection } from "../Connection.ts"
 import type { Identity } from "./credentials.ts"
@@ -20,20 +20,29 @@ export interface WireRequest {
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly text: Effect.Effect<string, Error>
-  readonly body: Stream.Stream<Uint8Array, Error>
+  readonly text: Effect.Effect<string, ConnectionBroken>
+  readonly body: Stream.Stream<Uint8Array, ConnectionBroken>
 }
 
 /**
- * What is kept of an error of the network: its code and its message. The rest of it may hold sockets, certificates and
- * requests.
+ * A connection could not be made, or broke. Of the network's own error only the code and the message are kept: the rest
+ * may hold sockets, certificates and requests.
  */
-const reduced = (error: unknown): Error => {
-  if (!(error instanceof Error)) return new Error("the connection failed")
-  const inner = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error
-  const code = "code" in inner && typeof inner.code === "string" ? inner.code : ""
-  const copy = new Error(code === "" || inner.message.includes(code) ? inner.message : `${code}: ${inner.message}`)
-  return Object.assign(copy, { code })
+export class ConnectionBroken extends Data.TaggedError("ConnectionBroken")<{
+  /** Such as `ECONNREFUSED`; empty where there is none. */
+  readonly code: string
+  readonly detail: string
+}> {
+  override get message() {
+    return this.code === "" || this.detail.includes(this.code) ? this.detail : `${this.code}: ${this.detail}`
+  }
+}
+
+const broken = (error: unknown): ConnectionBroken => {
+  // Of an attempt at several addresses, the first failure says as much as all.
+  const inner: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error
+  if (!(inner instanceof Error)) return new ConnectionBroken({ code: "", detail: "the connection failed" })
+  return new ConnectionBroken({ code: "code" in inner ? String(inner.code) : "", detail: inner.message })
 }
 
 const makeDispatcher = (connection: Connection, identity: Identity): Dispatcher => {
@@ -57,10 +66,11 @@ const makeDispatcher = (connection: Connection, identity: Identity): Dispatcher 
 }
 
 const sameTls = (left: Identity, right: Identity): boolean =>
-  left.ca === right.ca &&
-  left.certificate === right.certificate &&
-  (left.key === undefined ? undefined : Redacted.value(left.key)) ===
-    (right.key === undefined ? undefined : Redacted.value(right.key))
+  left === right ||
+  (left.ca === right.ca &&
+    left.certificate === right.certificate &&
+    (left.key === undefined ? undefined : Redacted.value(left.key)) ===
+      (right.key === undefined ? undefined : Redacted.value(right.key)))
 
 const flatHeaders = (headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> =>
   Object.fromEntries(
@@ -72,44 +82,37 @@ const flatHeaders = (headers: Dispatcher.ResponseData["headers"]): Readonly<Reco
 const toAnswer = (data: Dispatcher.ResponseData): Answer => ({
   status: data.statusCode,
   headers: flatHeaders(data.headers),
-  text: Effect.tryPromise({ try: () => data.body.text(), catch: reduced }),
-  body: Stream.fromAsyncIterable<Uint8Array, Error>(data.body, reduced)
+  text: Effect.tryPromise({ try: () => data.body.text(), catch: broken }),
+  body: Stream.fromAsyncIterable<Uint8Array, ConnectionBroken>(data.body, broken)
 })
 
 /** Whether a request failed because the server closed a connection that had been kept. */
-const wasStale = (error: Error & { readonly code?: unknown }): boolean =>
-  error.code === "UND_ERR_SOCKET" || error.code === "ECONNRESET" || error.code === "EPIPE"
+const wasStale = ({ code }: ConnectionBroken): boolean =>
+  code === "UND_ERR_SOCKET" || code === "ECONNRESET" || code === "EPIPE"
 
 /** A pool whose connections live as long as the scope. A new certificate makes new connections; old ones finish. */
 export const make = Effect.fnUntraced(function* (connection: Connection) {
   const origin = new URL(connection.server).origin
-  const scope = yield* Effect.scope
+  const open = new Set<Dispatcher>()
   let current: { readonly identity: Identity; readonly dispatcher: Dispatcher } | undefined
+  yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all([...open].map((one) => one.destroy()))))
 
-  const open = Effect.fnUntraced(function* (identity: Identity) {
+  const dispatcherFor = (identity: Identity): Dispatcher => {
     if (current !== undefined && sameTls(current.identity, identity)) return current.dispatcher
-    const dispatcher = makeDispatcher(connection, identity)
     const before = current?.dispatcher
+    const dispatcher = makeDispatcher(connection, identity)
     current = { identity, dispatcher }
-    // Requests that still run on the old connections, such as watches, end by themselves.
-    if (before !== undefined)
-      yield* Effect.forkIn(
-        Effect.promise(() => before.close()),
-        scope
-      )
-    yield* Scope.addFinalizer(
-      scope,
-      Effect.promise(() => dispatcher.destroy())
-    )
+    open.add(dispatcher)
+    // What still runs on the old connections, such as watches, ends by itself.
+    if (before !== undefined) void before.close().then(() => open.delete(before))
     return dispatcher
-  })
-  const turn = yield* Semaphore.make(1)
+  }
 
-  const once = (dispatcher: Dispatcher, request: WireRequest) =>
+  const once = (identity: Identity, request: WireRequest) =>
     Effect.acquireRelease(
       Effect.tryPromise({
         try: (signal) =>
-          dispatcher.request({
+          dispatcherFor(identity).request({
             origin,
             path: request.path,
             method: request.method,
@@ -119,22 +122,17 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
             body: request.body ?? null,
             signal
           }),
-        catch: reduced
+        catch: broken
       }),
-      (data) =>
-        Effect.sync(() => {
-          data.body.on("error", () => {})
-          data.body.destroy()
-        }),
+      // A body that was not read to its end is of no use any more, nor is its connection.
+      ({ body }) => Effect.sync(() => body.on("error", () => {}).destroy()),
       { interruptible: true }
     )
 
-  const request = Effect.fnUntraced(function* (identity: Identity, request: WireRequest) {
-    const dispatcher = yield* turn.withPermit(open(identity))
-    const sent = once(dispatcher, request)
-    // Only a read may be sent twice: it changes nothing.
-    const data = yield* request.method === "GET" ? Effect.retry(sent, { times: 1, while: wasStale }) : sent
-    return toAnswer(data)
-  })
+  const request = (identity: Identity, request: WireRequest) => {
+    const sent = once(identity, request)
+    // Only a read may be sent twice, since it changes nothing.
+    return Effect.map(request.method === "GET" ? Effect.retry(sent, { times: 1, while: wasStale }) : sent, toAnswer)
+  }
   return { request }
 })
