@@ -1,0 +1,69 @@
+/**
+ * Refuses requests that their user may not make.
+ */
+import type { Api } from "./api.ts"
+import { ApiError, unauthorized } from "./apiError.ts"
+import { permits, type Access } from "./rbac.ts"
+import type { ApiRequest, User } from "./request.ts"
+import { userOf } from "./tokens.ts"
+
+const admin: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] }
+const anonymous: User = { username: "system:anonymous", groups: ["system:unauthenticated"] }
+
+/** Who sent a request with this Authorization header. @internal */
+export const authenticate = (api: Api, authorization: string | undefined): User => {
+  const token = /^Bearer\s+(\S+)$/iu.exec(authorization ?? "")?.[1]
+  if (token === undefined) return api.rbac ? anonymous : admin
+  const user = userOf(api, token)
+  if (user !== undefined) return user
+  throw unauthorized()
+}
+
+const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch" }
+
+const verbOf = ({ method, query }: ApiRequest, named: boolean): string => {
+  if (method === "GET") return query.has("watch") && query.get("watch") !== "false" ? "watch" : named ? "get" : "list"
+  if (method === "DELETE") return named ? "delete" : "deletecollection"
+  return verbs[method] ?? method.toLowerCase()
+}
+
+/** @internal */
+export const accessFor = (request: ApiRequest): Access => {
+  const { method, path } = request
+  const core = path[0] === "api"
+  const rest = path.slice(core ? 2 : 3)
+  if ((!core && path[0] !== "apis") || rest.length === 0) {
+    return { _tag: "Path", verb: method === "GET" ? "get" : method.toLowerCase(), path: `/${path.join("/")}` }
+  }
+  const [first = "", namespace = "", third] = rest
+  const own = third === "status" || third === "finalize"
+  const [plural = "", name, subresource] = first === "namespaces" && third !== undefined && !own ? rest.slice(2) : rest
+  return {
+    _tag: "Resource",
+    verb: verbOf(request, name !== undefined),
+    group: core ? "" : (path[1] ?? ""),
+    resource: subresource === undefined ? plural : `${plural}/${subresource}`,
+    namespace: first === "namespaces" ? namespace : "",
+    name: name ?? ""
+  }
+}
+
+/** @internal */
+export const authorize = (api: Api, request: ApiRequest): void => {
+  if (!api.rbac) return
+  const access = accessFor(request)
+  if (permits(api, request.user, access)) return
+  const who = `User "${request.user.username}" cannot ${access.verb}`
+  if (access._tag === "Path") {
+    throw new ApiError(403, "Forbidden", `forbidden: ${who} path "${access.path}"`, {})
+  }
+  const { group, name, namespace, resource } = access
+  const scope = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`
+  const [plural = ""] = resource.split("/")
+  throw new ApiError(
+    403,
+    "Forbidden",
+    `${group === "" ? plural : `${plural}.${group}`}${name === "" ? "" : ` "${name}"`} is forbidden: ${who} resource "${resource}" in API group "${group}" ${scope}`,
+    { ...(name === "" ? {} : { name }), ...(group === "" ? {} : { group }), kind: plural }
+  )
+}

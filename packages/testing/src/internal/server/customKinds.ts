@@ -1,0 +1,124 @@
+/**
+ * The kinds that a CustomResourceDefinition makes.
+ */
+import { compile, type Compiled } from "../engines/structural.ts"
+import { ageOf } from "./columns.ts"
+import { at, fields, groupVersion, isFields, list, text, type Fields, type Obj } from "./json.ts"
+import * as JsonPath from "./jsonPath.ts"
+import { allVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
+
+const printed = (value: unknown, type: string, nowMs: number): unknown => {
+  if (type === "date") return ageOf(value, nowMs)
+  if (type === "string") return isFields(value) || Array.isArray(value) ? JSON.stringify(value) : String(value)
+  return value
+}
+
+const columnOf = (definition: Fields): Column => {
+  const find = JsonPath.parse(text(definition["jsonPath"]))
+  const type = text(definition["type"])
+  return {
+    name: text(definition["name"]),
+    type,
+    format: text(definition["format"]),
+    description: text(definition["description"]),
+    priority: Number(definition["priority"] ?? 0),
+    value: (object, nowMs) => {
+      const found = find(object)
+      if (found.length === 0) return type === "date" ? "<unknown>" : null
+      return found.length === 1 ? printed(found[0], type, nowMs) : found.map(String).join(",")
+    }
+  }
+}
+
+const pathOf = (path: unknown): ReadonlyArray<string> =>
+  text(path)
+    .split(".")
+    .filter((part) => part !== "")
+
+const scaleOf = (subresources: Fields): ScalePaths | undefined => {
+  const scale = subresources["scale"]
+  if (!isFields(scale)) return undefined
+  return {
+    specReplicas: pathOf(scale["specReplicasPath"]),
+    statusReplicas: pathOf(scale["statusReplicasPath"]),
+    selector: scale["labelSelectorPath"] === undefined ? undefined : pathOf(scale["labelSelectorPath"])
+  }
+}
+
+/** Compiled when first used: a definition may be there without its objects ever being written. */
+const schemaOf = (openAPIV3Schema: Fields): CustomSchema => {
+  let made: Compiled | undefined
+  const compiled = () => (made ??= compile(openAPIV3Schema as Parameters<typeof compile>[0]))
+  return {
+    openAPIV3Schema,
+    prune: (object) => compiled().prune(object),
+    defaults: (object) => compiled().defaults(object),
+    validate: (object, old) => compiled().validate(object, old === undefined ? {} : { old }),
+    unknown: (object) => compiled().unknownFields(object)
+  }
+}
+
+const resourceOf = (crd: Obj, version: Fields, storageVersion: string): Resource => {
+  const spec = fields(crd["spec"])
+  const names = fields(spec["names"])
+  const group = text(spec["group"])
+  const plural = text(names["plural"])
+  const kind = text(names["kind"])
+  const subresources = fields(version["subresources"])
+  const columns = list(version["additionalPrinterColumns"])
+  const name = text(version["name"])
+  return {
+    group,
+    version: name,
+    kind,
+    plural,
+    singular: text(names["singular"]) || kind.toLowerCase(),
+    shortNames: list(names["shortNames"]).map(text),
+    categories: list(names["categories"]).map(text),
+    namespaced: spec["scope"] === "Namespaced",
+    storage: `${group}/${plural}`,
+    storageApiVersion: groupVersion(group, storageVersion),
+    served: version["served"] === true,
+    verbs: allVerbs,
+    status: subresources["status"] !== undefined,
+    scale: scaleOf(subresources),
+    subresources: [],
+    generation: true,
+    selectable: list(version["selectableFields"]).map((field) => text(at(field, "jsonPath")).replace(/^\./u, "")),
+    columns: columns.length === 0 ? undefined : columns.map((column) => columnOf(fields(column))),
+    conditionalOnly: true,
+    custom: schemaOf(fields(at(version, "schema", "openAPIV3Schema"))),
+    deprecationWarning:
+      version["deprecated"] === true
+        ? text(version["deprecationWarning"]) || `${group}/${name} ${kind} is deprecated`
+        : undefined,
+    convert: undefined
+  }
+}
+
+/** How stable a version is, as Kubernetes orders them: v2, v1, v1beta1, v1alpha1, then anything else. */
+const rank = (version: string): ReadonlyArray<number> => {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/u.exec(version)
+  if (match === null) return [0, 0, 0]
+  const [, major, stage, minor] = match
+  return [stage === undefined ? 3 : stage === "beta" ? 2 : 1, Number(major), Number(minor ?? 0)]
+}
+
+/** @internal */
+export const compareVersions = (a: string, b: string): number => {
+  const left = rank(a)
+  const right = rank(b)
+  const index = left.findIndex((value, i) => value !== right[i])
+  if (index < 0) return a < b ? -1 : a > b ? 1 : 0
+  return (right[index] ?? 0) - (left[index] ?? 0)
+}
+
+/** The served versions of a definition, the most stable first. @internal */
+export const customKinds = (crd: Obj): ReadonlyArray<Resource> => {
+  const versions = list(at(crd, "spec", "versions")).map(fields)
+  const storage = text(versions.find((version) => version["storage"] === true)?.["name"])
+  return versions
+    .filter((version) => version["served"] === true || version["name"] === storage)
+    .sort((a, b) => compareVersions(text(a["name"]), text(b["name"])))
+    .map((version) => resourceOf(crd, version, storage))
+}

@@ -1,0 +1,81 @@
+/**
+ * Finds out what a path means and has it answered.
+ */
+import { json, text, type Answer } from "./answer.ts"
+import type { Api } from "./api.ts"
+import { methodNotAllowed, noSuchResource } from "./apiError.ts"
+import { aggregatedDiscovery, groupInfo, groupList, resourceList, virtualKinds } from "./discovery.ts"
+import { formOf } from "./negotiation.ts"
+import type { ApiRequest, Target } from "./request.ts"
+import { resourceAnswer } from "./resourceRoutes.ts"
+import { review } from "./reviews.ts"
+import { serverVersion } from "./version.ts"
+
+const pageNotFound = (): Answer => text("404 page not found\n", 404)
+
+const discovery = (request: ApiRequest, core: boolean, api: Api): Answer => {
+  const { form, version } = formOf(request.accept, ["discovery", "plain"])
+  if (form === "discovery") {
+    return json(aggregatedDiscovery(api.registry, core, version), {
+      contentType: `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`
+    })
+  }
+  if (!core) return json(groupList(api.registry))
+  return json({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] })
+}
+
+/** The target of a path below a group and version. */
+const targetOf = (api: Api, group: string, version: string, rest: ReadonlyArray<string>): Target => {
+  const [first = "", second, third, fourth, fifth] = rest
+  const inNamespace = first === "namespaces" && second !== undefined && third !== undefined
+  const own = inNamespace && ["status", "finalize"].includes(third) && fourth === undefined && group === ""
+  const [namespace, plural, name, subresource] =
+    inNamespace && !own ? [second, third, fourth, fifth] : [undefined, first, second, third]
+  const resource = api.registry.find(group, version, plural)
+  if (resource === undefined || (namespace !== undefined && !resource.namespaced)) throw noSuchResource()
+  return { resource, namespace, name, subresource }
+}
+
+const grouped = (
+  api: Api,
+  request: ApiRequest,
+  group: string,
+  version: string,
+  rest: ReadonlyArray<string>
+): Answer => {
+  if (rest.length === 0) {
+    const known = resourceList(api.registry, group, version)
+    return known === undefined ? pageNotFound() : json(known)
+  }
+  const plural = rest[0] === "namespaces" && rest.length > 2 ? rest[2] : rest[0]
+  const virtual = virtualKinds.find((one) => one.group === group && one.version === version && one.plural === plural)
+  if (virtual !== undefined) {
+    if (request.method !== "POST") throw methodNotAllowed()
+    return review(api, virtual, request)
+  }
+  return resourceAnswer(api, targetOf(api, group, version, rest), request)
+}
+
+/** @internal */
+export const route = (api: Api, request: ApiRequest): Answer => {
+  const [root, first, second, ...rest] = request.path
+  switch (root) {
+    case "version":
+      return json(serverVersion)
+    case "healthz":
+    case "livez":
+    case "readyz":
+      return text(request.query.has("verbose") ? `[+]ping ok\n${root} check passed\n` : "ok")
+    case "api":
+      if (first === undefined) return discovery(request, true, api)
+      return grouped(api, request, "", first, second === undefined ? [] : [second, ...rest])
+    case "apis": {
+      if (first === undefined) return discovery(request, false, api)
+      if (second !== undefined) return grouped(api, request, first, second, rest)
+      const info = groupInfo(api.registry, first)
+      return info === undefined ? pageNotFound() : json(info)
+    }
+    default:
+      return pageNotFound()
+  }
+}

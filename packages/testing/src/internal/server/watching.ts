@@ -1,0 +1,128 @@
+/**
+ * A watch: what happened after a version, and then what happens, as the selection of the request sees it.
+ */
+import { ApiError, causes, expired, invalidOptions } from "./apiError.ts"
+import type { Api } from "./api.ts"
+import { jsonOf, withMeta, type Fields, type Obj } from "./json.ts"
+import { parseVersion, tooNew } from "./listing.ts"
+import { flag, wholeNumber, type ApiRequest, type Target } from "./request.ts"
+import { selectionOf, type Selection } from "./selection.ts"
+import { apiVersionOf } from "./served.ts"
+import type { Change } from "./store.ts"
+
+/** @internal */
+export interface WatchSink {
+  readonly write: (line: string) => void
+  readonly end: () => void
+}
+
+/** Begins to write events; returns how to stop. @internal */
+export type Watch = (sink: WatchSink) => () => void
+
+/** How often a quiet watch is told the version it has come to. */
+const bookmarkEveryMs = 60_000
+
+/** What a change means to a selection, in which the object may come to be or cease to be. */
+const seenAs = (change: Change, selected: Selection): { readonly type: string; readonly object: Obj } | undefined => {
+  const now = change.type !== "DELETED" && selected(change.object)
+  const before = change.before !== undefined && selected(change.before)
+  if (now) return { type: before ? "MODIFIED" : "ADDED", object: change.object }
+  if (!before) return undefined
+  return {
+    type: "DELETED",
+    object:
+      change.type === "DELETED"
+        ? change.object
+        : withMeta(change.before ?? change.object, { resourceVersion: String(change.version) })
+  }
+}
+
+const checkInitialEvents = (query: URLSearchParams): boolean => {
+  if (!query.has("sendInitialEvents")) return false
+  const refuse = (field: string, why: string) => invalidOptions("ListOptions", causes.forbidden(field, why))
+  if (query.get("resourceVersionMatch") !== "NotOlderThan") {
+    throw refuse("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+  }
+  if (!flag(query, "allowWatchBookmarks") && flag(query, "sendInitialEvents")) {
+    throw refuse("allowWatchBookmarks", "sendInitialEvents requires setting allowWatchBookmarks to true")
+  }
+  return flag(query, "sendInitialEvents")
+}
+
+interface Start {
+  /** Objects to send as they are now. */
+  readonly initial: boolean
+  readonly mark: boolean
+  readonly version: number
+}
+
+const startOf = (api: Api, query: URLSearchParams): Start => {
+  const mark = checkInitialEvents(query)
+  const asked = parseVersion(query.get("resourceVersion")) ?? 0
+  if (mark && asked > api.store.version) throw tooNew(asked, api.store.version)
+  const quiet = query.get("sendInitialEvents") === "false" && asked === 0
+  if (mark || asked === 0) return { initial: !quiet, mark, version: api.store.version }
+  return { initial: false, mark: false, version: asked }
+}
+
+const errorLine = (error: ApiError): string => `${JSON.stringify({ type: "ERROR", object: error.status })}\n`
+
+const bookmark = (target: Target, version: number, annotations?: Fields): Fields => ({
+  kind: target.resource.kind,
+  apiVersion: apiVersionOf(target.resource),
+  metadata: {
+    resourceVersion: String(version),
+    creationTimestamp: null,
+    ...(annotations === undefined ? {} : { annotations })
+  }
+})
+
+/** @internal */
+export const watch = (api: Api, target: Target, request: ApiRequest, show: (object: Obj) => object): Watch => {
+  const { query } = request
+  const selected = selectionOf(target, request)
+  const start = startOf(api, query)
+  const bookmarks = flag(query, "allowWatchBookmarks")
+  const timeoutSeconds = wholeNumber(query, "timeoutSeconds") || 1800 + Math.floor(Math.random() * 1800)
+
+  return (sink) => {
+    const line = (type: string, object: object) => sink.write(`{"type":"${type}","object":${jsonOf(object)}}\n`)
+    const send = (change: Change) => {
+      if (change.storage !== target.resource.storage || change.version <= start.version) return
+      const seen = seenAs(change, selected)
+      if (seen !== undefined) line(seen.type, show(seen.object))
+    }
+    const missed = start.initial ? [] : api.store.since(start.version)
+    if (missed === undefined) {
+      const why = `too old resource version: ${start.version} (${api.store.oldest})`
+      sink.write(errorLine(expired(why)))
+      sink.end()
+      return () => undefined
+    }
+    if (start.initial) {
+      for (const object of api.store.all(target.resource.storage)) if (selected(object)) line("ADDED", show(object))
+    }
+    if (start.mark) line("BOOKMARK", bookmark(target, api.store.version, { "k8s.io/initial-events-end": "true" }))
+    missed.forEach(send)
+    const unsubscribe = api.store.subscribe(send)
+    let cancelBookmark = () => {}
+    const bookmarkLater = () => {
+      cancelBookmark = api.time.after(bookmarkEveryMs, () => {
+        line("BOOKMARK", bookmark(target, api.store.version))
+        bookmarkLater()
+      })
+    }
+    if (bookmarks) bookmarkLater()
+    const stop = () => {
+      unsubscribe()
+      cancelBookmark()
+      cancelTimeout()
+    }
+    const cancelTimeout = api.time.after(timeoutSeconds * 1000, () => {
+      stop()
+      if (bookmarks) line("BOOKMARK", bookmark(target, api.store.version))
+      sink.end()
+    })
+    return stop
+  }
+}
