@@ -173,36 +173,39 @@ export const make = () => {
   })
 
   const unsupported = Effect.die("the scripted server does not do this")
-  const trusted = <O extends KubeObject>(object: KubeObject) => object as O
-  const write = <O extends KubeObject>(object: { readonly metadata: Partial<ObjectMeta> }): Effect.Effect<O, Failure> =>
-    Effect.as(fault("write"), trusted<O>(set(object.metadata.name ?? "", { ...object, metadata: object.metadata })))
+  const trusted = <O extends KubeObject>(_type: ResourceType.ResourceType<O>, object: KubeObject): O => object as O
+  const write = <O extends KubeObject>(
+    type: ResourceType.ResourceType<O>,
+    object: { readonly metadata: Partial<ObjectMeta> }
+  ): Effect.Effect<O, Failure> =>
+    Effect.as(fault("write"), trusted(type, set(object.metadata.name ?? "", { ...object, metadata: object.metadata })))
 
   const client: Client["Service"] = {
-    list: <O extends KubeObject>(_type: ResourceType.ResourceType<O>, options: Selection = {}) =>
+    list: <O extends KubeObject>(type: ResourceType.ResourceType<O>, options: Selection = {}) =>
       Effect.map(list(options), ({ items, resourceVersion }) => ({
-        items: items.map((item) => trusted<O>(item)),
+        items: items.map((item) => trusted(type, item)),
         resourceVersion
       })),
     listStream: () => Stream.fromEffect(unsupported),
-    watch: <O extends KubeObject>(_type: ResourceType.ResourceType<O>, options: WatchOptions = {}) =>
+    watch: <O extends KubeObject>(type: ResourceType.ResourceType<O>, options: WatchOptions = {}) =>
       Stream.map(Stream.unwrap(open(options)), (event): WatchEvent<O> =>
-        event._tag === "Bookmark" ? event : { _tag: event._tag, object: trusted<O>(event.object) }
+        event._tag === "Bookmark" ? event : { _tag: event._tag, object: trusted(type, event.object) }
       ),
-    get: <O extends KubeObject>(_type: ResourceType.ResourceType<O>, ref: KubeObjects.Ref) =>
+    get: <O extends KubeObject>(type: ResourceType.ResourceType<O>, ref: KubeObjects.Ref) =>
       Effect.suspend(() => {
         const object = objects.get(KubeObjects.key(ref))
-        return object === undefined ? Effect.fail(failures.notFound) : Effect.succeed(trusted<O>(object))
+        return object === undefined ? Effect.fail(failures.notFound) : Effect.succeed(trusted(type, object))
       }),
-    create: (_type, object) => Effect.suspend(() => write(object)),
-    update: (_type, object) => Effect.suspend(() => write(object)),
-    apply: (_type, object) => Effect.suspend(() => write(object)),
+    create: (type, object) => Effect.suspend(() => write(type, object)),
+    update: (type, object) => Effect.suspend(() => write(type, object)),
+    apply: (type, object) => Effect.suspend(() => write(type, object)),
     patch: <O extends KubeObject>(
-      _type: ResourceType.ResourceType<O>,
+      type: ResourceType.ResourceType<O>,
       ref: KubeObjects.Ref,
       { patch }: { readonly patch: object }
     ) =>
       Effect.suspend(() =>
-        write<O>({
+        write(type, {
           ...objects.get(KubeObjects.key(ref)),
           ...patch,
           metadata: { name: ref.name, namespace: ref.namespace ?? "shop" }

@@ -1,0 +1,99 @@
+/** Objects by key, by namespace and by the declared indexes. Every lookup costs the size of its answer. */
+import type { KubeObject } from "../KubeObject.ts"
+import * as KubeObjects from "../KubeObject.ts"
+
+/** What an index files an object under. */
+export type Indexer<O extends KubeObject> = (object: O) => ReadonlyArray<string>
+
+export interface Store<O extends KubeObject> {
+  readonly get: (key: string) => O | undefined
+  readonly put: (key: string, object: O) => void
+  readonly remove: (key: string) => void
+  readonly list: (namespace?: string) => ReadonlyArray<O>
+  readonly keys: (namespace?: string) => Iterable<string>
+  readonly byIndex: (name: string, value: string) => ReadonlyArray<O>
+  readonly size: () => number
+}
+
+/** Which keys are filed under which value. */
+const filing = () => {
+  const byValue = new Map<string, Set<string>>()
+  const file = (key: string, value: string): void => {
+    const keys = byValue.get(value)
+    if (keys === undefined) byValue.set(value, new Set([key]))
+    else keys.add(key)
+  }
+  const unfile = (key: string, value: string): void => {
+    const keys = byValue.get(value)
+    if (keys?.delete(key) === true && keys.size === 0) byValue.delete(value)
+  }
+  return { file, unfile, keys: (value: string): Iterable<string> => byValue.get(value) ?? [] }
+}
+
+interface Index<O extends KubeObject> {
+  readonly valuesOf: Indexer<O>
+  readonly filed: ReturnType<typeof filing>
+  /** What each key is filed under now. Remembered, so that an impure indexer cannot leave anything behind. */
+  readonly values: Map<string, ReadonlyArray<string>>
+}
+
+const noValues: ReadonlyArray<string> = []
+
+/** `fault` gets what an indexer throws; the object is then filed under nothing. */
+export const make = <O extends KubeObject>(
+  indexers: Readonly<Record<string, Indexer<O>>>,
+  fault: (thrown: unknown) => void
+): Store<O> => {
+  const objects = new Map<string, O>()
+  const namespaces = filing()
+  const indexes = new Map<string, Index<O>>(
+    Object.entries(indexers).map(([name, valuesOf]) => [name, { valuesOf, filed: filing(), values: new Map() }])
+  )
+
+  const valuesOf = (index: Index<O>, object: O): ReadonlyArray<string> => {
+    try {
+      return index.valuesOf(object)
+    } catch (thrown) {
+      fault(thrown)
+      return noValues
+    }
+  }
+
+  const refile = (index: Index<O>, key: string, values: ReadonlyArray<string>): void => {
+    for (const value of index.values.get(key) ?? noValues) index.filed.unfile(key, value)
+    for (const value of values) index.filed.file(key, value)
+    if (values.length === 0) index.values.delete(key)
+    else index.values.set(key, values)
+  }
+
+  const put = (key: string, object: O): void => {
+    objects.set(key, object)
+    namespaces.file(key, object.metadata.namespace ?? "")
+    for (const index of indexes.values()) refile(index, key, valuesOf(index, object))
+  }
+
+  const remove = (key: string): void => {
+    objects.delete(key)
+    namespaces.unfile(key, KubeObjects.fromKey(key).namespace ?? "")
+    for (const index of indexes.values()) refile(index, key, noValues)
+  }
+
+  const at = (keys: Iterable<string>): ReadonlyArray<O> => {
+    const found: Array<O> = []
+    for (const key of keys) {
+      const object = objects.get(key)
+      if (object !== undefined) found.push(object)
+    }
+    return found
+  }
+
+  return {
+    get: (key) => objects.get(key),
+    put,
+    remove,
+    list: (namespace) => (namespace === undefined ? [...objects.values()] : at(namespaces.keys(namespace))),
+    keys: (namespace) => (namespace === undefined ? objects.keys() : namespaces.keys(namespace)),
+    byIndex: (name, value) => at(indexes.get(name)?.filed.keys(value) ?? []),
+    size: () => objects.size
+  }
+}

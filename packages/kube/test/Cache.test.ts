@@ -1,0 +1,674 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Duration, Effect, Fiber, Logger, Metric, Option, Random, References, Schema, Stream } from "effect"
+import { TestClock } from "effect/testing"
+import * as Cache from "../src/Cache.ts"
+import type { Change } from "../src/Change.ts"
+import type { KubeObject } from "../src/KubeObject.ts"
+import * as Metrics from "../src/Metrics.ts"
+import * as Scripted from "./support/scripted.ts"
+import { Thing } from "./support/scripted.ts"
+import { until } from "./support/until.ts"
+
+const things = Cache.define(Thing, {
+  indexes: { color: (thing) => (thing.spec?.color === undefined ? [] : [thing.spec.color]) }
+})
+
+const names = (objects: ReadonlyArray<KubeObject>) => objects.map(({ metadata }) => metadata.name).sort()
+
+/** A server, a cache of it and what the cache told, as `tag name resourceVersion`. */
+const running = Effect.fnUntraced(function* <O extends KubeObject, I extends string>(
+  definition: Cache.Definition<O, I>,
+  prepare: (server: Scripted.Server) => void = () => {}
+) {
+  const server = Scripted.make()
+  prepare(server)
+  const cache = yield* Effect.provide(Cache.make(definition), server.layer)
+  const told: Array<string> = []
+  const changes: Array<Change<O>> = []
+  yield* cache.subscribe((change) => {
+    changes.push(change)
+    told.push(`${change._tag} ${change.object.metadata.name}${change.initial ? " initial" : ""}`)
+  })
+  const version = (name: string) =>
+    Effect.map(
+      cache.get({ namespace: "shop", name }),
+      (found) => Option.getOrUndefined(found)?.metadata.resourceVersion
+    )
+  const watches = () => server.requests.filter(({ verb }) => verb === "watch")
+  return { server, cache, told, changes, version, watches }
+})
+
+const synced = <O extends KubeObject, I extends string>(
+  definition: Cache.Definition<O, I>,
+  prepare?: (server: Scripted.Server) => void
+) => Effect.tap(running(definition, prepare), ({ cache }) => cache.synced)
+
+describe("Cache", () => {
+  it.effect("K7: starts by a streaming list and says when it is synced", () =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* running(things, (server) => {
+        server.set("a")
+        server.set("b")
+      })
+      assert.isFalse((yield* cache.status).synced)
+
+      yield* cache.synced
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a", "b"])
+      assert.deepStrictEqual(told, ["Added a initial", "Added b initial"])
+      assert.deepStrictEqual(
+        server.requests.map(({ options, verb }) => [verb, options.sendInitialEvents]),
+        [["watch", true]]
+      )
+      assert.isTrue((yield* cache.status).synced)
+    })
+  )
+
+  it.effect("K7: where streaming lists are refused it pages, watches from there, and does not ask again", () =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* synced(things, (server) => {
+        server.settings.streams = false
+        server.set("a")
+      })
+      yield* until(() => server.watching() === 1)
+      server.set("b")
+      yield* until(() => told.includes("Added b"))
+      server.compact()
+      server.cut(Scripted.failures.gone)
+      yield* until(() => server.requests.filter(({ verb }) => verb === "list").length === 2)
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a", "b"])
+      assert.lengthOf(
+        server.requests.filter(({ options }) => options.sendInitialEvents === true),
+        1
+      )
+    })
+  )
+
+  it.effect("K7: a server that takes the streaming list and never ends it is listed by pages", () =>
+    Effect.gen(function* () {
+      const { cache, server } = yield* running(things, (server) => {
+        server.settings.ignoresStreams = true
+        server.set("a")
+      })
+
+      yield* until(() => server.watching() === 1)
+      yield* TestClock.adjust("100 seconds")
+      yield* cache.synced
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a"])
+    })
+  )
+
+  const breaks: ReadonlyArray<{ how: string; act: (server: Scripted.Server) => void; wait: Duration.Input }> = [
+    { how: "ends", act: (server) => server.cut(), wait: "1 second" },
+    { how: "gets 410 in the middle", act: (server) => server.cut(Scripted.failures.gone), wait: "0 seconds" },
+    {
+      how: "breaks off in the middle of a line",
+      act: (server) => server.cut(Scripted.failures.unreachable),
+      wait: "1 second"
+    },
+    { how: "gets 5xx", act: (server) => server.cut(Scripted.failures.serverError), wait: "1 second" },
+    {
+      how: "gets 429 with Retry-After 45 s",
+      act: (server) => server.cut(Scripted.failures.tooMany),
+      wait: "45 seconds"
+    },
+    { how: "gets 422", act: (server) => server.cut(Scripted.failures.invalid), wait: "1 second" },
+    {
+      how: "gets 410 at the start",
+      act: (server) => {
+        server.compact()
+        server.cut()
+      },
+      wait: "3 seconds"
+    },
+    {
+      how: "dies of a defect",
+      act: (server) => {
+        server.next("watch", Scripted.die(new Error("broken client")))
+        server.cut()
+      },
+      wait: "3 seconds"
+    },
+    {
+      how: "hangs while it connects",
+      act: (server) => {
+        server.next("watch", Scripted.hang)
+        server.cut()
+      },
+      wait: "103 seconds"
+    },
+    { how: "goes silent on an open connection", act: (server) => server.silence(), wait: "101 seconds" },
+    {
+      how: "is refused eight times in a row",
+      act: (server) => {
+        server.next("watch", ...Array.from({ length: 8 }, () => Scripted.fail(Scripted.failures.serverError)))
+        server.cut()
+      },
+      wait: "3 minutes"
+    }
+  ]
+
+  it.effect.each(breaks)("K8: a watch that $how is resumed", ({ act, wait }) =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* synced(things, (server) => server.set("a"))
+      yield* until(() => server.watching() === 1)
+
+      act(server)
+      server.set("b")
+      server.remove("shop/a")
+      yield* Effect.yieldNow
+      yield* TestClock.adjust(wait)
+      yield* until(() => told.includes("Deleted a"))
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["b"])
+      server.set("c")
+      yield* until(() => told.includes("Added c"))
+    })
+  )
+
+  const jitter = [
+    { share: 0, of: 0.5, reason: "the least is half of what has grown" },
+    { share: 1, of: 1, reason: "the most is all of it" }
+  ]
+
+  it.effect.each(jitter)("K8: attempts come after 1, 2, 4, … at most 30 s: $reason", ({ of, share }) =>
+    Effect.gen(function* () {
+      const { server, watches } = yield* synced(things)
+      server.next("watch", ...Array.from({ length: 9 }, () => Scripted.fail(Scripted.failures.unreachable)))
+      server.cut(Scripted.failures.unreachable)
+      yield* TestClock.adjust(0)
+
+      for (const most of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+        const before = watches().length
+        yield* TestClock.adjust(most * of - 1)
+        assert.lengthOf(watches(), before, `before ${most}`)
+        yield* TestClock.adjust(1)
+        assert.lengthOf(watches(), before + 1, `after ${most}`)
+      }
+    }).pipe(
+      Effect.provideService(Random.Random, { nextDoubleUnsafe: () => share, nextIntUnsafe: () => 0 }),
+      Effect.provideService(References.MinimumLogLevel, "None")
+    )
+  )
+
+  it.effect("K8: after a healthy time the first failure is a first one again", () =>
+    Effect.gen(function* () {
+      const { server, watches } = yield* synced(things)
+      server.next("watch", ...Array.from({ length: 5 }, () => Scripted.fail(Scripted.failures.unreachable)))
+      server.cut(Scripted.failures.unreachable)
+      yield* Effect.yieldNow
+      yield* TestClock.adjust("2 minutes")
+      yield* until(() => server.watching() === 1)
+      yield* TestClock.adjust("10 seconds")
+
+      const before = watches().length
+      server.cut(Scripted.failures.unreachable)
+      yield* Effect.yieldNow
+      yield* TestClock.adjust("1 second")
+
+      yield* until(() => watches().length === before + 1)
+    })
+  )
+
+  it.effect("K8: bookmarks keep a quiet watch, and it resumes from the last of them", () =>
+    Effect.gen(function* () {
+      const { server, watches } = yield* synced(things)
+      const before = watches().length
+      for (let minute = 0; minute < 10; minute++) {
+        yield* TestClock.adjust("1 minute")
+        server.bookmark()
+        yield* Effect.yieldNow
+      }
+      assert.lengthOf(watches(), before)
+
+      server.next("write")
+      server.restore(500)
+      server.bookmark()
+      yield* Effect.yieldNow
+      server.cut()
+      yield* until(() => watches().length === before + 1)
+
+      assert.strictEqual(watches().at(-1)?.options.resourceVersion, "500")
+    })
+  )
+
+  it.effect("K8: a throwing handler and a throwing index harm nobody else", () =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(String(message)))
+      yield* Effect.gen(function* () {
+        const fussy = Cache.define(Thing, {
+          indexes: {
+            color: (thing) => {
+              if (thing.spec?.color === "bad") throw new Error("no such color")
+              return [thing.spec?.color ?? "none"]
+            }
+          }
+        })
+        const { cache, server, told } = yield* synced(fussy)
+        yield* cache.subscribe(() => {
+          throw new Error("a handler's own failure")
+        })
+
+        server.set("a", { spec: { color: "bad" } })
+        server.set("b", { spec: { color: "red" } })
+        yield* until(() => told.includes("Added b"))
+
+        assert.deepStrictEqual(names(yield* cache.byIndex("color", "red")), ["b"])
+        assert.isTrue(logged.some((line) => line.includes("a handler or index of the cache failed")))
+      }).pipe(Effect.provide(Logger.layer([logger])))
+    })
+  )
+
+  it.effect("K9: a deletion during the gap is reported with the last known state", () =>
+    Effect.gen(function* () {
+      const { cache, changes, server, told } = yield* synced(things, (server) => {
+        server.set("a", { spec: { color: "red" } })
+        server.set("b")
+      })
+
+      server.silence()
+      server.remove("shop/a")
+      server.compact()
+      server.cut(Scripted.failures.gone)
+      yield* until(() => told.includes("Deleted a"))
+
+      assert.deepStrictEqual(changes.at(-1)?.object.spec, { color: "red" })
+      assert.deepStrictEqual(names(yield* cache.list()), ["b"])
+      assert.deepStrictEqual(yield* cache.byIndex("color", "red"), [])
+    })
+  )
+
+  it.effect("K9: an object that made way for another of its name is reported as deleted, then added", () =>
+    Effect.gen(function* () {
+      const { server, told } = yield* synced(things, (server) => server.set("a"))
+      server.silence()
+      server.remove("shop/a")
+      server.set("a")
+      server.compact()
+
+      server.cut(Scripted.failures.gone)
+      yield* until(() => told.length === 3)
+
+      assert.deepStrictEqual(told, ["Added a initial", "Deleted a", "Added a"])
+    })
+  )
+
+  it.effect("K9: a list that breaks off removes nothing", () =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* synced(things, (server) => {
+        server.set("a")
+        server.set("b")
+      })
+      server.settings.ignoresStreams = true
+      server.objects.delete("shop/b")
+      server.compact()
+      server.cut(Scripted.failures.gone)
+      yield* until(() => server.watching() === 1)
+      server.cut(Scripted.failures.unreachable)
+      yield* Effect.yieldNow
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a", "b"])
+      server.settings.ignoresStreams = false
+      yield* TestClock.adjust("3 seconds")
+      yield* until(() => told.includes("Deleted b"))
+    })
+  )
+
+  it.effect("a server restored from a backup is believed", () =>
+    Effect.gen(function* () {
+      const { server, told, version } = yield* synced(things, (server) => {
+        server.restore(900)
+        server.set("a")
+      })
+      yield* until(() => server.watching() === 1)
+      server.restore(300)
+
+      server.bookmark()
+      yield* until(() => server.requests.length === 2)
+      server.set("b")
+      yield* until(() => told.includes("Added b"))
+
+      assert.strictEqual(yield* version("b"), "301")
+    })
+  )
+
+  it.effect("K10: an own write is read back at once, and an older event does not undo it", () =>
+    Effect.gen(function* () {
+      const { cache, changes, server, version } = yield* synced(things, (server) => server.set("a"))
+      server.silence()
+      const older = server.set("a", { spec: { size: 1 } })
+      const written = server.set("a", { spec: { size: 2 } })
+
+      yield* cache.observe(written)
+      assert.strictEqual(yield* version("a"), written.metadata.resourceVersion)
+      assert.deepStrictEqual(changes.at(-1)?.object.spec, { size: 2 })
+      const heard = changes.length
+
+      server.send({ _tag: "Modified", object: older })
+      server.send({ _tag: "Modified", object: written })
+      server.send({ _tag: "Added", object: { ...older, metadata: { ...older.metadata, name: "z", uid: "z" } } })
+      yield* until(() => changes.length > heard)
+      assert.strictEqual(yield* version("a"), written.metadata.resourceVersion)
+      assert.lengthOf(changes, heard + 1, "neither the older event nor the event of the write itself is told")
+    })
+  )
+
+  it.effect("K10: versions are compared as numbers, not as text", () =>
+    Effect.gen(function* () {
+      const { cache, server, version } = yield* synced(things, (server) => {
+        server.restore(998)
+        server.set("a")
+      })
+      server.silence()
+      const written = server.set("a")
+
+      yield* cache.observe(written)
+
+      assert.strictEqual(yield* version("a"), "1000")
+    })
+  )
+
+  it.effect("K10: an own delete is seen at once, and an older event does not bring the object back", () =>
+    Effect.gen(function* () {
+      const { cache, server, told, version } = yield* synced(things, (server) => server.set("a"))
+      server.silence()
+      const before = server.set("a", { spec: { size: 1 } })
+      server.remove("shop/a")
+
+      yield* cache.observeGone({ namespace: "shop", name: "a" }, before.metadata.uid)
+      assert.isUndefined(yield* version("a"))
+      server.send({ _tag: "Modified", object: before })
+      server.send({ _tag: "Added", object: { ...before, metadata: { ...before.metadata, name: "z", uid: "z" } } })
+      yield* until(() => told.includes("Added z"))
+
+      assert.isUndefined(yield* version("a"))
+      assert.lengthOf(
+        told.filter((line) => line === "Deleted a"),
+        1
+      )
+    })
+  )
+
+  it.effect("K10: the answer to a write that comes after the object's deletion brings nothing back", () =>
+    Effect.gen(function* () {
+      const { cache, server, told, version } = yield* synced(things)
+      const written = server.set("a")
+      server.remove("shop/a")
+      yield* until(() => told.includes("Deleted a"))
+
+      yield* cache.observe(written)
+
+      assert.isUndefined(yield* version("a"))
+    })
+  )
+
+  it.effect("K10: a write during a list is neither undone by the list nor kept when the list is newer", () =>
+    Effect.gen(function* () {
+      const { cache, server, told, version } = yield* synced(things, (server) => server.set("a"))
+      server.settings.ignoresStreams = true
+      server.compact()
+      server.cut(Scripted.failures.gone)
+      yield* until(() => server.watching() === 1)
+      server.silence()
+      const kept = server.set("kept")
+      const lost = server.set("lost")
+
+      yield* cache.observe(kept)
+      yield* cache.observe(lost)
+      const end = (Number(kept.metadata.resourceVersion) - 1).toString()
+      server.send({ _tag: "Bookmark", resourceVersion: end, initialEventsEnd: true })
+      server.send({ _tag: "Added", object: { ...kept, metadata: { ...kept.metadata, name: "z", uid: "z" } } })
+      yield* until(() => told.includes("Added z"))
+      assert.strictEqual(yield* version("kept"), kept.metadata.resourceVersion)
+
+      // The next list is newer than the write and does not have it: it was deleted.
+      server.settings.ignoresStreams = false
+      server.remove("shop/lost")
+      server.compact()
+      server.cut(Scripted.failures.gone)
+      yield* TestClock.adjust("3 seconds")
+      yield* until(() => told.includes("Deleted lost"))
+      assert.strictEqual(yield* version("kept"), kept.metadata.resourceVersion)
+    })
+  )
+
+  it.effect(
+    "K10: an own write that leaves the selection removes the object, and an older event does not bring it back",
+    () =>
+      Effect.gen(function* () {
+        const selected = Cache.define(Thing, { labelSelector: "team=a" })
+        const { cache, server, told, version } = yield* synced(selected, (server) =>
+          server.set("x", { metadata: { labels: { team: "a" } } })
+        )
+        server.silence()
+        const older = server.set("x", { metadata: { labels: { team: "a" } }, spec: { size: 1 } })
+        const left = server.set("x", { metadata: { labels: { team: "b" } } })
+
+        yield* cache.observe(left)
+        assert.isUndefined(yield* version("x"))
+        server.send({ _tag: "Modified", object: older })
+        server.send({ _tag: "Deleted", object: left })
+        const back = server.set("x", { metadata: { labels: { team: "a" } } })
+        server.send({ _tag: "Added", object: back })
+        yield* until(() => told.at(-1) === "Added x")
+
+        assert.deepStrictEqual(told, ["Added x initial", "Deleted x", "Added x"])
+        assert.strictEqual(yield* version("x"), back.metadata.resourceVersion)
+      })
+  )
+
+  it.effect("K11: an index follows every change, and only its objects are found", () =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* synced(things, (server) => {
+        server.set("a", { spec: { color: "red" } })
+        server.set("b", { spec: { color: "red" } })
+        server.set("c", { spec: { color: "blue" } })
+      })
+      assert.deepStrictEqual(names(yield* cache.byIndex("color", "red")), ["a", "b"])
+
+      server.set("a", { spec: { color: "blue" } })
+      server.remove("shop/c")
+      server.set("b", {})
+      yield* until(() => told.at(-1) === "Modified b")
+
+      assert.deepStrictEqual(names(yield* cache.byIndex("color", "red")), [])
+      assert.deepStrictEqual(names(yield* cache.byIndex("color", "blue")), ["a"])
+    })
+  )
+
+  const Change = Schema.Struct({
+    name: Schema.Literals(["a", "b", "c", "d"]),
+    color: Schema.Literals(["red", "blue", "none", "gone"]),
+    cut: Schema.Literals(["no", "no", "ends", "relist"])
+  })
+
+  it.effect.prop(
+    "K8, K9, K11: after any changes and cuts the cache and its index are what a scan of the server gives",
+    [Schema.Array(Change)],
+    ([steps]) =>
+      Effect.gen(function* () {
+        const { cache, server, told } = yield* synced(things)
+        for (const { color, cut, name } of steps) {
+          if (cut === "relist") server.silence()
+          if (color === "gone") server.remove(`shop/${name}`)
+          else server.set(name, color === "none" ? {} : { spec: { color } })
+          if (cut === "relist") server.compact()
+          if (cut !== "no") server.cut(cut === "ends" ? undefined : Scripted.failures.gone)
+          yield* Effect.yieldNow
+        }
+        yield* TestClock.adjust("2 minutes")
+        yield* until(() => server.watching() === 1)
+        server.set("last")
+        yield* until(() => told.includes("Added last"))
+
+        const all = [...server.objects.values()]
+        assert.deepStrictEqual(names(yield* cache.list("shop")), names(all))
+        for (const color of ["red", "blue"]) {
+          const expected = all.filter(({ spec }) => spec?.color === color)
+          assert.deepStrictEqual(names(yield* cache.byIndex("color", color)), names(expected))
+        }
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(TestClock.layer()),
+        Effect.provideService(References.MinimumLogLevel, "None")
+      ),
+    { arbitrary: { runs: 60, size: 25 } }
+  )
+
+  it.effect("K11: a lookup among 20,000 objects costs the size of its answer", () =>
+    Effect.gen(function* () {
+      let indexed = 0
+      const counted = Cache.define(Thing, {
+        indexes: {
+          color: (thing) => {
+            indexed++
+            return [thing.spec?.color ?? "none"]
+          }
+        }
+      })
+      const { cache } = yield* synced(counted, (server) => {
+        for (let index = 0; index < 20_000; index++)
+          server.set(`thing-${index}`, { spec: { color: `c${index % 10_000}` } })
+      })
+      indexed = 0
+
+      const found = yield* Effect.forEach(Array.from({ length: 2000 }), (_, index) =>
+        cache.byIndex("color", `c${index}`)
+      )
+
+      assert.strictEqual(indexed, 0, "no object is looked at again")
+      assert.isTrue(found.every(({ length }) => length === 2))
+    })
+  )
+
+  it.effect("K12: managedFields and dropped fields are not kept, the rest is", () =>
+    Effect.gen(function* () {
+      const dropping = Cache.define(Thing, {
+        drop: ["spec.color", ["metadata", "annotations", "big.example.com/blob"]]
+      })
+      const { cache } = yield* synced(dropping, (server) => {
+        server.set("a", {
+          metadata: { managedFields: [{ manager: "x" }], annotations: { "big.example.com/blob": "…", small: "1" } },
+          spec: { color: "red", size: 2 }
+        })
+      })
+
+      const [found] = yield* cache.list()
+
+      assert.deepStrictEqual(found?.spec, { size: 2 })
+      assert.deepStrictEqual(found?.metadata.annotations, { small: "1" })
+      assert.notProperty(found?.metadata, "managedFields")
+    })
+  )
+
+  it.effect("K12: metadata only: asked for, kept and typed so, also after an own write", () =>
+    Effect.gen(function* () {
+      const { cache, server } = yield* synced(Cache.define(Thing, { metadataOnly: true }), (server) => {
+        server.set("a", { spec: { color: "red" } })
+      })
+      server.silence()
+      yield* cache.observe(server.set("b", { spec: { color: "red" } }))
+
+      const objects = yield* cache.list()
+
+      assert.strictEqual(server.requests[0]?.options.metadataOnly, true)
+      for (const object of objects) assert.hasAllKeys(object, ["apiVersion", "kind", "metadata"])
+      assert.deepStrictEqual(names(objects), ["a", "b"])
+    })
+  )
+
+  it.effect("K12: only the declared namespaces are watched, and own writes elsewhere are not taken in", () =>
+    Effect.gen(function* () {
+      const { cache, server } = yield* synced(Cache.define(Thing, { namespaces: ["one", "two", "one"] }), (server) => {
+        for (const namespace of ["one", "two", "three"]) server.set(`in-${namespace}`, { metadata: { namespace } })
+      })
+      yield* cache.observe(server.set("other", { metadata: { namespace: "three" } }))
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["in-one", "in-two"])
+      assert.deepStrictEqual(names(yield* cache.list("two")), ["in-two"])
+      assert.lengthOf(server.requests, 2)
+      assert.deepStrictEqual(new Set(server.requests.map(({ options }) => options.namespace)), new Set(["one", "two"]))
+    })
+  )
+
+  const mended = [
+    { failure: Scripted.failures.forbidden, reason: "Forbidden" },
+    { failure: Scripted.failures.notFound, reason: "NotFound" }
+  ]
+
+  it.effect.each(mended)(
+    "K20: a list that is $reason is said with kind and verb, and mends by itself",
+    ({ failure, reason }) =>
+      Effect.gen(function* () {
+        const logged: Array<string> = []
+        const logger = Logger.make(({ message }) => void logged.push(String(message)))
+        yield* Effect.gen(function* () {
+          const { cache } = yield* running(things, (server) => {
+            server.set("a")
+            server.next("watch", ...Array.from({ length: 4 }, () => Scripted.fail(failure)))
+          })
+          yield* until(() => logged.length > 0)
+
+          const status = yield* cache.status
+          assert.isFalse(status.synced)
+          assert.deepInclude(Option.getOrUndefined(status.problem), { verb: "list", why: reason })
+          assert.include(logged[0], `cannot list things.test.dev: ${reason}`)
+          const count = yield* Metric.value(
+            Metric.withAttributes(Metrics.cacheFailures, { resource: "things.test.dev", verb: "list", reason })
+          )
+          assert.isAtLeast(count.count, 1)
+
+          yield* TestClock.adjust("1 minute")
+          yield* cache.synced
+          assert.isTrue(Option.isNone((yield* cache.status).problem))
+        }).pipe(Effect.provide(Logger.layer([logger])))
+      })
+  )
+
+  it.effect("changes: begins with what is there, joins what a slow reader missed, and loses no deletion", () =>
+    Effect.gen(function* () {
+      const { cache, server, told } = yield* synced(things, (server) => server.set("a"))
+      const read: Array<string> = []
+      let slow = true
+      const reader = yield* Effect.forkChild(
+        Stream.runForEach(cache.changes, (change) =>
+          Effect.gen(function* () {
+            read.push(`${change._tag} ${change.object.metadata.name} ${change.object.spec?.size ?? "-"}`)
+            if (slow) yield* Effect.sleep("1 second")
+          })
+        )
+      )
+      yield* until(() => read.length === 1)
+
+      for (let size = 1; size <= 50; size++) server.set("b", { spec: { size } })
+      server.set("a", { spec: { size: 7 } })
+      server.remove("shop/a")
+      server.set("a", { spec: { size: 8 } })
+      yield* until(() => told.length === 54)
+      slow = false
+      yield* TestClock.adjust("10 seconds")
+      yield* until(() => read.length === 4)
+
+      assert.deepStrictEqual(read, ["Added a -", "Added b 50", "Deleted a 7", "Added a 8"])
+      yield* Fiber.interrupt(reader)
+    })
+  )
+
+  it.effect("closing the scope ends the watch", () =>
+    Effect.gen(function* () {
+      const server = Scripted.make()
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const cache = yield* Effect.provide(Cache.make(things), server.layer)
+          yield* cache.synced
+          yield* until(() => server.watching() === 1)
+        })
+      )
+
+      yield* until(() => server.watching() === 0)
+    })
+  )
+})
