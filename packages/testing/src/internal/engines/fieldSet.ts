@@ -39,9 +39,6 @@ export const difference = (set: FieldSet, other: FieldSet): FieldSet => keep(set
 
 export const intersection = (set: FieldSet, other: FieldSet): FieldSet => keep(set, (key) => other.has(key))
 
-export const sameSet = (left: FieldSet, right: FieldSet): boolean =>
-  left.size === right.size && [...left.keys()].every((key) => right.has(key))
-
 /** The set without the given paths and all that is below them. */
 export const withoutTrees = (set: FieldSet, roots: ReadonlyArray<FieldPath>): FieldSet =>
   roots.length === 0

@@ -59,7 +59,8 @@ const compareValues = (
   path: FieldPath,
   found: Differences
 ): void => {
-  const shapes = new Set([before, after].filter((value) => value !== undefined).map((value) => shapeOf(value, schema)))
+  // A null has no shape of its own: it is compared as what it replaces.
+  const shapes = new Set([before, after].filter(isPresent).map((value) => shapeOf(value, schema)))
   const [shape] = shapes
   const isLeaf = shapes.size !== 1 || shape === "leaf" || (isEmptyContainer(before) && isEmptyContainer(after))
   if (!isLeaf) compareChildren(before, after, schema, path, found)
@@ -67,6 +68,8 @@ const compareValues = (
   else if (after === undefined) found.removed.push(path)
   else if (isLeaf && !equal(before, after)) found.modified.push(path)
 }
+
+const isPresent = (value: unknown): boolean => value !== undefined && value !== null
 
 const compareChildren = (
   before: unknown,
@@ -89,6 +92,7 @@ export const merge = (live: unknown, config: unknown, schema: Schema | undefined
   if (config === undefined) return live
   if (live === undefined) return config
   const shape = shapeOf(config, schema)
+  if (config === null && shapeOf(live, schema) !== "leaf" && !isEmptyContainer(live)) return live
   if (shape === "leaf" || shapeOf(live, schema) !== shape) return config
   if (isEmptyContainer(live) && isEmptyContainer(config)) return config
   if (isObject(live) && isObject(config)) return mergeMaps(live, config, schema)

@@ -60,6 +60,17 @@ const copy = (value: unknown): unknown => {
   return result
 }
 
+/** A deep copy without null members: what a typed Go object makes of them. */
+export const withoutNulls = (value: unknown): unknown => {
+  if (isArray(value)) return value.map(withoutNulls)
+  if (!isObject(value)) return value
+  const result: JsonObject = {}
+  for (const key of Object.keys(value)) {
+    if (value[key] !== null && value[key] !== undefined) put(result, key, withoutNulls(value[key]))
+  }
+  return result
+}
+
 /** Deep equality; the order of members does not matter. */
 export const equal = (left: unknown, right: unknown): boolean => {
   if (left === right) return true

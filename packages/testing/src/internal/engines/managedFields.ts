@@ -22,7 +22,8 @@ import {
   isString,
   type JsonObject,
   objectOf,
-  stringOf
+  stringOf,
+  withoutNulls
 } from "./json.ts"
 import {
   difference,
@@ -32,7 +33,6 @@ import {
   fromFieldsV1,
   intersection,
   printPath,
-  sameSet,
   toFieldsV1,
   union,
   withoutTrees
@@ -161,7 +161,8 @@ const withoutManagedFields = (object: unknown): JsonObject => {
 }
 
 const withManagers = (object: JsonObject, managers: Managers): JsonObject => {
-  const metadata = { ...objectOf(object["metadata"]) }
+  // Metadata is typed on a real server: a null there is an absence.
+  const metadata = objectOf(withoutNulls(object["metadata"]))
   delete metadata["managedFields"]
   const entries = encode(managers)
   return { ...object, metadata: entries.length === 0 ? metadata : { ...metadata, managedFields: entries } }
@@ -259,9 +260,9 @@ export const apply = (input: ApplyInput): Applied => {
 
   const others = takeFrom(managers, id, changed)
   const result = takeFrom(others, undefined, managedOnly(changes.removed, input))
-  const isSame = equal(live, merged) && sameManagers(former, result)
   const own = result.get(id)
-  if (own !== undefined && !isSame) result.set(id, { ...own, time: input.now })
+  // Only a change of the object moves the time; one of the owners alone does not.
+  if (own !== undefined && !equal(live, merged)) result.set(id, { ...own, time: input.now })
   return { ok: withManagers(merged, result) }
 }
 
@@ -298,19 +299,12 @@ const printManager = (entry: Entry): string => {
   return entry.operation === "Update" ? `${name} using ${entry.apiVersion}` : name
 }
 
-const sameManagers = (left: Managers, right: Managers): boolean =>
-  left.size === right.size &&
-  [...left].every(([id, entry]) => {
-    const other = right.get(id)
-    return other !== undefined && entry.apiVersion === other.apiVersion && sameSet(entry.set, other.set)
-  })
-
 /** The `message` of the Status that carries the conflicts. */
 export const conflictMessage = (conflicts: ReadonlyArray<Conflict>): string => {
   const managers = [...new Set(conflicts.map((conflict) => conflict.manager))]
   const texts = managers.map((manager) => {
     const fields = conflicts.filter((conflict) => conflict.manager === manager).map((conflict) => conflict.field)
-    return fields.length === 1
+    return conflicts.length === 1
       ? `conflict with ${manager}: ${fields.join("")}`
       : `conflicts with ${manager}:${fields.map((name) => `\n- ${name}`).join("")}`
   })

@@ -24,8 +24,11 @@ export interface Compiled {
   readonly prune: <A>(object: A) => A
   /** The paths of the fields that `prune` would remove. */
   readonly unknownFields: (object: unknown) => ReadonlyArray<string>
-  /** The object with its defaults, and without nulls that the schema does not allow. */
-  readonly defaults: <A>(object: A) => A
+  /**
+   * The object with its defaults, and without nulls that the schema does not allow. A server-side apply keeps those
+   * nulls (`keepNulls`), so that they fail validation.
+   */
+  readonly defaults: <A>(object: A, options?: { readonly keepNulls?: boolean }) => A
   /** What is wrong with the object; `old` is the stored object of an update. */
   readonly validate: (object: unknown, options?: { readonly old?: unknown }) => ReadonlyArray<Cause>
 }
@@ -58,10 +61,10 @@ export const compile = (openAPIV3Schema: Schema): Compiled => {
     schema,
     prune,
     unknownFields: (object) => pruneInPlace(clone(object), schema),
-    defaults: (object) => {
+    defaults: (object, options) => {
       const result = clone(object)
       defaultInPlace(result, schema)
-      dropNullsInPlace(result, schema)
+      if (options?.keepNulls !== true) dropNullsInPlace(result, schema)
       return result
     },
     validate: (object, options) => {

@@ -1,0 +1,20 @@
+/**
+ * Records the goldens from a real API server: `KUBECONFIG=… node --conditions=@berth/source record.ts [name…]`.
+ * Everything it makes on the server, it deletes.
+ */
+import * as fs from "node:fs"
+import { connect } from "./oracle.ts"
+import { recordApply } from "./recordApply.ts"
+
+const recorders = { apply: recordApply }
+
+const kubeconfig = process.env["KUBECONFIG"]
+if (kubeconfig === undefined) throw new Error("KUBECONFIG names the kubeconfig of the server to record from")
+const wanted = process.argv.slice(2)
+const oracle = connect(kubeconfig)
+for (const [name, record] of Object.entries(recorders)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  const golden = await record(oracle)
+  fs.writeFileSync(new URL(`./testdata/${name}.json`, import.meta.url), `${JSON.stringify(golden, null, 1)}\n`)
+}
+oracle.close()
