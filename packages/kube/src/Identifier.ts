@@ -1,19 +1,38 @@
-/** Names that are safe to show: the only text that may enter a failure's message. */
+/**
+ * Names of Kubernetes objects, and what looks like them, as a type of their own.
+ *
+ * **Caveats**
+ * - The type is structurally that of `@berth/provisioners`' `Identifier` (`string & Brand.Brand<"Identifier">`, same pattern), on
+ *   purpose: the contract imports nothing but `effect`, and this package does not know the contract. A test keeps the two equal.
+ *
+ * @since 0.1.0
+ */
 import { type Brand, Option, Schema } from "effect"
 
-/** Kubernetes names, `namespace/name`, label keys, image references and field paths; at most 253 characters. */
-const pattern = /^[A-Za-z0-9](?:[-A-Za-z0-9_.:\/@\[\]]*[A-Za-z0-9\]])?$/u
+const shape = /^[A-Za-z0-9](?:[-A-Za-z0-9_.:/@[\]]*[A-Za-z0-9\]])?$/u
 
+/**
+ * A Kubernetes name, `namespace/name`, label key, image reference or field path; at most 253 characters.
+ *
+ * @category models
+ * @since 0.1.0
+ */
 export type Identifier = string & Brand.Brand<"Identifier">
-export const Identifier = Schema.String.check(Schema.isPattern(pattern), Schema.isMaxLength(253)).pipe(
+
+/**
+ * The schema of identifiers. `Identifier.make` throws for text of another shape.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Identifier = Schema.String.check(Schema.isMaxCodePoints(253), Schema.isPattern(shape)).pipe(
   Schema.brand("Identifier")
 )
 
-/** From text that the compiler can see, so never from an error's message or an answer. */
-export const of = <const S extends string>(text: S & Literal<S>): Identifier => Identifier.make(text)
-
-/** From text of unknown origin: nothing unless it has an identifier's shape. */
+/**
+ * An identifier from text of unknown origin: nothing unless it has the shape of one.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
 export const fromString: (text: string) => Option.Option<Identifier> = Schema.decodeUnknownOption(Identifier)
-
-/** For `S & Literal<S>`: accepts one literal, explains otherwise (`{}` fits a Record over `string` or a pattern, not over a literal). */
-export type Literal<S extends string> = {} extends Record<S, 1> ? "this text must be a literal" : unknown

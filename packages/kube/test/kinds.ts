@@ -1,27 +1,24 @@
+/** Kinds that use everything a kind can be made of. */
 import { Schema } from "effect"
+import * as Conditions from "../src/Conditions.ts"
 import { Identifier } from "../src/Identifier.ts"
 import * as Kind from "../src/Kind.ts"
 
 const { optionalKey } = Schema
-const SecretRef = Schema.Struct({ name: Identifier, key: optionalKey(Schema.String) })
-const Condition = Schema.Struct({
-  type: Identifier,
-  status: Schema.Literals(["True", "False", "Unknown"]),
-  reason: Schema.String,
-  message: Schema.String.check(Schema.isMaxCodePoints(32768)),
-  observedGeneration: optionalKey(Schema.Int),
-  lastTransitionTime: Kind.Time
-})
-export const Conditions = Schema.Array(Condition).pipe(Kind.listMap("type"))
+const SecretRef = Schema.Struct({ name: Identifier, key: optionalKey(Kind.Text(1, 253)) })
+const conditions = Conditions.schema.pipe(Kind.withDefault([]))
 
+/** Rules across fields, immutable and nullable fields, defaults of objects. */
 export const Shard = Kind.make({
   group: "db.berth.dev",
   version: "v1alpha1",
   kind: "Shard",
   scope: "Cluster",
+  description: "A PostgreSQL server that holds databases of many tenants.",
+  categories: ["berth"],
   columns: [
     { name: "Ready", path: ".status.conditions[?(@.type=='Ready')].status" },
-    { name: "Databases", path: ".status.databases", type: "integer" }
+    { name: "Databases", path: ".status.databases", type: "integer", priority: 1, description: "How many there are." }
   ],
   spec: Schema.Struct({
     primary: Schema.Struct({
@@ -31,7 +28,7 @@ export const Shard = Kind.make({
     endpoint: Schema.Struct({
       host: Kind.Text(1, 253),
       port: Kind.Port.pipe(Kind.withDefault(5432)),
-      caBundle: optionalKey(Schema.String),
+      caBundle: optionalKey(Kind.Text(0, 65_536)),
       sslmode: Schema.Literals(["require", "verify-ca", "verify-full"]).pipe(
         Kind.withDefault("verify-full"),
         Kind.described("What tenants are told.")
@@ -53,31 +50,42 @@ export const Shard = Kind.make({
         Kind.withDefault(20),
         Kind.described("Null is no limit.")
       ),
-      statementTimeout: optionalKey(Schema.String.check(Schema.isPattern(/^[0-9]+(ms|s|min|h)$/u)))
+      statementTimeout: optionalKey(
+        Schema.String.check(Schema.isMaxCodePoints(16), Schema.isPattern(/^[0-9]+(?:ms|s|min|h)$/u))
+      )
     }).pipe(Kind.withDefault({}))
   }),
   status: Schema.Struct({
-    conditions: Conditions.pipe(Kind.withDefault([])),
-    serverVersion: optionalKey(Schema.String),
+    conditions,
+    serverVersion: optionalKey(Kind.Text(0, 64)),
     databases: Schema.Int.pipe(Kind.withDefault(0)),
-    held: Schema.Int.pipe(Kind.withDefault(0))
+    load: optionalKey(Schema.Finite)
   })
 })
 
 const Variable = Schema.Struct({
   name: Kind.Text(1, 253),
-  value: optionalKey(Schema.String),
+  value: optionalKey(Kind.Text(0, 4096)),
   secretKeyRef: optionalKey(SecretRef)
 })
+
 /** A class on purpose: it becomes a $ref, twice. */
 class Script extends Schema.Class<Script>("Script")({
   image: Kind.Text(1, 1024),
-  script: optionalKey(Schema.String),
-  command: optionalKey(Schema.NonEmptyArray(Schema.String)),
+  script: optionalKey(Kind.Text(0, 65_536)),
+  command: optionalKey(Schema.NonEmptyArray(Kind.Text(0, 4096)).check(Schema.isMaxLength(64))),
   env: Schema.Array(Variable).check(Schema.isMaxLength(64)).pipe(Kind.listMap("name"), Kind.withDefault([])),
   resources: optionalKey(Kind.Opaque),
   deadlineSeconds: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 })).pipe(Kind.withDefault(600))
 }) {}
+
+const https = Schema.String.check(
+  Schema.isMaxCodePoints(2048),
+  Schema.isPattern(/^https:\/\//u),
+  Schema.isPattern(/[^/]$/u)
+)
+
+/** Alternatives, maps, sets, references, integers or strings, and what is only passed through. */
 export const SharedComponentProvider = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
@@ -89,12 +97,7 @@ export const SharedComponentProvider = Kind.make({
       Schema.Struct({ chart: Kind.Text(1, 512), version: Kind.Text(1, 64), values: optionalKey(Kind.Opaque) })
     ),
     external: optionalKey(Schema.Struct({ secretRef: SecretRef })),
-    databaseProvider: optionalKey(
-      Schema.Struct({
-        endpoint: Schema.String.check(Schema.isPattern(/^https:\/\//u), Schema.isPattern(/[^\/]$/u)),
-        tokenSecretRef: SecretRef
-      })
-    ),
+    databaseProvider: optionalKey(Schema.Struct({ endpoint: https, tokenSecretRef: SecretRef })),
     provision: optionalKey(Script),
     deprovision: optionalKey(Script),
     binding: Schema.Record(Schema.String, Kind.Text(0, 4096))
@@ -104,6 +107,7 @@ export const SharedComponentProvider = Kind.make({
       .check(Schema.isMaxLength(8))
       .pipe(Kind.listSet, Kind.withDefault([])),
     servicePort: optionalKey(Kind.IntOrString),
+    notes: optionalKey(Schema.String.pipe(Kind.unbounded)),
     parameters: optionalKey(Kind.Opaque)
   }).pipe(
     Kind.exactlyOne("workload", "external", "databaseProvider"),
@@ -112,10 +116,20 @@ export const SharedComponentProvider = Kind.make({
       message: "provision and deprovision are required"
     })
   ),
-  status: Schema.Struct({ conditions: Conditions.pipe(Kind.withDefault([])) })
+  status: Schema.Struct({ conditions })
 })
 
 const Party = Schema.Struct({ name: Identifier, uid: Identifier }).pipe(Kind.immutable)
+const Job = Schema.Struct({
+  name: Identifier,
+  uid: Identifier,
+  inputHash: Kind.Text(0, 64),
+  attempt: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
+  outcome: optionalKey(Schema.NullOr(Schema.Literals(["Succeeded", "Failed"]))),
+  finishedAt: optionalKey(Kind.Time)
+})
+
+/** Lists of objects, times, nullable literals, patterns. */
 export const Slice = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
@@ -128,36 +142,18 @@ export const Slice = Kind.make({
   spec: Schema.Struct({
     consumer: Party,
     sharedComponent: Party,
-    sliceId: Schema.String.check(Schema.isPattern(/^[a-z2-7]{20}$/u)).pipe(Kind.immutable),
+    sliceId: Schema.String.check(Schema.isMaxCodePoints(20), Schema.isPattern(/^[a-z2-7]{20}$/u)).pipe(Kind.immutable),
     capsule: optionalKey(Kind.Opaque)
   }),
   status: Schema.Struct({
     phase: Schema.Literals(["Waiting", "Reserved", "Provisioning", "Bound", "Releasing", "Orphaned"]).pipe(
       Kind.withDefault("Waiting")
     ),
-    position: Schema.NullOr(Schema.Int).pipe(Schema.optionalKey),
-    jobs: Schema.Array(
-      Schema.Struct({
-        name: Identifier,
-        uid: Identifier,
-        inputHash: Schema.String,
-        attempt: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)),
-        outcome: optionalKey(Schema.NullOr(Schema.Literals(["Succeeded", "Failed"]))),
-        finishedAt: optionalKey(Kind.Time)
-      })
-    )
-      .check(Schema.isMaxLength(16))
-      .pipe(Kind.listMap("name"), Kind.withDefault([])),
-    progress: Schema.Array(
-      Schema.Struct({
-        path: Schema.String,
-        state: Schema.String,
-        reason: optionalKey(Schema.String),
-        message: optionalKey(Schema.String),
-        since: Kind.Time
-      })
-    )
-      .check(Schema.isMaxLength(64))
-      .pipe(Kind.listMap("path"), Kind.withDefault([]))
+    position: optionalKey(Schema.NullOr(Schema.Int)),
+    jobs: Schema.Array(Job).check(Schema.isMaxLength(16)).pipe(Kind.listMap("name"), Kind.withDefault([])),
+    nothing: optionalKey(Schema.Struct({})),
+    conditions
   })
 })
+
+export const all = [Shard, SharedComponentProvider, Slice]

@@ -1,0 +1,151 @@
+/**
+ * Conditions: what an object's status says about it, in the form that every tool reads.
+ *
+ * **Guarantees**
+ * - K25: `lastTransitionTime` moves only when `status` changes, `observedGeneration` is always set, the order is stable, and setting
+ *   an equal condition gives back the same list, so that nothing need be written.
+ *
+ * @since 0.1.0
+ */
+import { DateTime, Effect, Schema } from "effect"
+import { described, listMap, Time } from "./internal/fields.ts"
+
+const qualifiedName = /^(?:[a-z0-9][-a-z0-9]*(?:\.[a-z0-9][-a-z0-9]*)*\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/u
+const reasonShape = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/u
+
+/**
+ * The schema of a condition, with the bounds that Kubernetes gives it.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Condition = Schema.Struct({
+  type: Schema.String.check(Schema.isMaxCodePoints(316), Schema.isPattern(qualifiedName)).pipe(
+    described("What the condition is about; unique in the list.")
+  ),
+  status: Schema.Literals(["True", "False", "Unknown"]),
+  observedGeneration: Schema.optionalKey(Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))).pipe(
+    described("The generation of the object that this is about.")
+  ),
+  lastTransitionTime: Time.pipe(described("When the status last changed.")),
+  reason: Schema.String.check(Schema.isMaxCodePoints(1024), Schema.isPattern(reasonShape)).pipe(
+    described("A stable code for why it is so.")
+  ),
+  message: Schema.String.check(Schema.isMaxCodePoints(32768)).pipe(described("The same for people."))
+})
+
+/**
+ * A condition as decoded.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Condition extends Schema.Schema.Type<typeof Condition> {}
+
+/**
+ * The schema of a status's `conditions`: at most 32, merged by type.
+ *
+ * **Example** (In the status of a kind)
+ * ```ts
+ * import * as Conditions from "@berth/kube/Conditions"
+ * import * as Kind from "@berth/kube/Kind"
+ * import { Schema } from "effect"
+ *
+ * export const Status = Schema.Struct({ conditions: Conditions.schema.pipe(Kind.withDefault([])) })
+ * ```
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const schema = Schema.Array(Condition).check(Schema.isMaxLength(32)).pipe(listMap("type"))
+
+/**
+ * What a controller has to say.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Input {
+  readonly type: string
+  readonly status: Condition["status"]
+  readonly reason: string
+  readonly message: string
+}
+
+/** Kubernetes' own times have no fractions. */
+const inSeconds = (now: DateTime.Utc): DateTime.Utc =>
+  DateTime.makeUnsafe(Math.floor(DateTime.toEpochMillis(now) / 1000) * 1000)
+
+/**
+ * Sets one condition: in its place, or at the end when it is new.
+ *
+ * **Details**: gives back the very same list when the condition is as it was, generation included.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const set = (
+  list: ReadonlyArray<Condition>,
+  { message, reason, status, type }: Input,
+  { generation, now }: { readonly generation: number; readonly now: DateTime.Utc }
+): ReadonlyArray<Condition> => {
+  const before = list.find((condition) => condition.type === type)
+  const lastTransitionTime = before?.status === status ? before.lastTransitionTime : inSeconds(now)
+  const next: Condition = { type, status, observedGeneration: generation, lastTransitionTime, reason, message }
+  if (before === undefined) return [...list, next]
+  const same =
+    before.status === status &&
+    before.reason === reason &&
+    before.message === message &&
+    before.observedGeneration === generation
+  return same ? list : list.map((condition) => (condition === before ? next : condition))
+}
+
+/**
+ * Sets one condition, now.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const setNow = (
+  list: ReadonlyArray<Condition>,
+  input: Input,
+  generation: number
+): Effect.Effect<ReadonlyArray<Condition>> => Effect.map(DateTime.now, (now) => set(list, input, { generation, now }))
+
+/**
+ * Takes a condition out; gives back the very same list when it is not there.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const remove = (list: ReadonlyArray<Condition>, type: string): ReadonlyArray<Condition> =>
+  list.some((condition) => condition.type === type) ? list.filter((condition) => condition.type !== type) : list
+
+/** What raw conditions have in common with decoded ones. */
+interface Readable {
+  readonly type: string
+  readonly status: string
+  readonly observedGeneration?: number
+}
+
+/**
+ * The condition of this type, in a decoded or a raw list; undefined when there is none.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const get = <C extends Readable>(list: ReadonlyArray<C> | undefined, type: string): C | undefined =>
+  list?.find((condition) => condition.type === type)
+
+/**
+ * Whether the condition of this type is True; with a generation, whether it is so for that one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const isTrue = (list: ReadonlyArray<Readable> | undefined, type: string, generation?: number): boolean => {
+  const condition = get(list, type)
+  const current = generation === undefined || condition?.observedGeneration === generation
+  return condition?.status === "True" && current
+}
