@@ -62,7 +62,7 @@ export const SharedComponent = Kind.make({
   version: "v1alpha1",
   kind: "SharedComponent",
   scope: "Namespaced",
-  shortNames: ["sc"],
+  shortNames: ["shc"],
   categories: ["berth"],
   spec,
   status,

@@ -1,5 +1,6 @@
 export * as Environment from "./Environment.ts"
 export * as EnvironmentTemplate from "./EnvironmentTemplate.ts"
+export * as Names from "./Names.ts"
 export * as SharedComponent from "./SharedComponent.ts"
 export * as SharedComponentProvider from "./SharedComponentProvider.ts"
 export * as Slice from "./Slice.ts"
