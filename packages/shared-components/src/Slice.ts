@@ -3,8 +3,8 @@
  *
  * **Guarantees**
  * - S7: the record says which slice it is from its first write on: consumer, shared component, id and arrival cannot be changed.
- * - S11: the capsule holds everything that teardown needs and cannot be changed once it is written.
- * - A release that was asked for cannot be taken back.
+ * - S11: the capsule holds everything that teardown needs.
+ * - What is desired moves forward only: a release that was asked for cannot be taken back.
  *
  * **Caveats**
  * - Written by the operator only. It holds no credential and no rendered script, but templates and references (S25).
@@ -39,6 +39,12 @@ const Consumer = Schema.Struct({
   component: Label.pipe(described("Which component of the environment."))
 })
 
+const Adopter = Schema.Struct({
+  name: ObjectName.pipe(described("The environment.")),
+  uid: Uid.pipe(described("Its UID.")),
+  namespace: Label.pipe(described("Its own namespace."))
+})
+
 const Shared = Schema.Struct({
   name: ObjectName.pipe(described("The shared component.")),
   uid: Uid.pipe(described("Its UID."))
@@ -67,11 +73,7 @@ const Capsule = Schema.Struct({
   }).pipe(described("How the instance is reached.")),
   provision: Script.pipe(described("The Job that makes the slice.")),
   deprovision: Script.pipe(described("The Job that removes it.")),
-  rotate: optional("The Job that gives it new credentials.", Script),
   binding: DataMap(TemplateText, 64).pipe(described("The keys of the binding, as templates.")),
-  outputs: Schema.Array(DataKey)
-    .check(Schema.isMaxLength(64))
-    .pipe(Kind.listSet, described("Keys that the provision Job makes itself."), Kind.withDefault([])),
   parameters: Kind.Opaque.pipe(described("The shared component's parameters."), Kind.withDefault({}))
 })
 
@@ -92,20 +94,17 @@ const spec = Schema.Struct({
       "When it was asked for, to the microsecond. Who waits is admitted in this order, then in that of the ids."
     )
   ),
-  release: Schema.Boolean.pipe(
-    Kind.rule({ rule: "self || !oldSelf", message: "a release cannot be taken back", reason: "FieldValueForbidden" }),
-    described("The consumer does not want the slice any more."),
-    Kind.withDefault(false)
+  desired: Schema.Literals(["Reserved", "Bound", "Released"]).pipe(
+    Kind.rule({
+      rule: "oldSelf == 'Reserved' || self == 'Released' || self == oldSelf",
+      message: "moves from Reserved to Bound to Released only",
+      reason: "FieldValueForbidden"
+    }),
+    described("What the consumer wants: a place, the slice itself, or to be rid of it."),
+    Kind.withDefault("Reserved")
   ),
-  credentialGeneration: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000 })).pipe(
-    Kind.rule({ rule: "self >= oldSelf", message: "cannot go back" }),
-    described("Counts the credentials that the slice has had."),
-    Kind.withDefault(1)
-  ),
-  capsule: optional(
-    "What provisioning and teardown need, as it was when the slice was admitted.",
-    Capsule.pipe(Kind.immutable)
-  )
+  adoptedBy: optional("The environment that took this slice over from its first consumer.", Adopter),
+  capsule: optional("What provisioning and teardown need, as it was when the slice was provisioned.", Capsule)
 }).pipe(
   Kind.rule({
     rule: "!has(oldSelf.capsule) || has(self.capsule)",
@@ -117,8 +116,8 @@ const spec = Schema.Struct({
 
 const Job = Schema.Struct({
   name: ObjectName.pipe(described("The Job, in the shared namespace.")),
-  uid: Uid.pipe(described("Its UID: a Job of this name with another one is not this Job.")),
-  kind: Schema.Literals(["provision", "deprovision", "rotate"]).pipe(described("What it does.")),
+  uid: optional("Its UID: a Job of this name with another one is not this Job.", Uid),
+  action: Schema.Literals(["provision", "deprovision"]).pipe(described("What it does.")),
   inputHash: Line(64).pipe(described("A digest of everything that it was given.")),
   attempt: Schema.Int.check(Schema.isGreaterThanOrEqualTo(1)).pipe(described("Which attempt, from 1.")),
   outcome: optional(
@@ -126,7 +125,7 @@ const Job = Schema.Struct({
     Schema.Literals(["Succeeded", "Failed", "DeadlineExceeded", "Lost"])
   ),
   finishedAt: optional("When its end was seen.", Kind.Time),
-  message: optional("A safe sentence about a failure.", Kind.Text(0, 1024))
+  retry: optional("The value of berth.dev/retry on the record when it was started.", Kind.Text(0, 253))
 })
 
 const status = Schema.Struct({

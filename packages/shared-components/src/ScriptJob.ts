@@ -1,0 +1,365 @@
+/**
+ * Runs one of a provider's scripts as a Job: at least once, with an outcome that is remembered.
+ *
+ * The record is written first: an attempt has an entry before it has a Job, and an entry never stands for two Jobs.
+ *
+ * **Guarantees**
+ * - S9: an outcome counts only for the entry that the Job was made for: same record, inputs, attempt and UID. A Job that is missing is
+ *   lost, not new: the next attempt follows under the next number, so a number is used once.
+ * - S25: what the templates make is in a Secret that the Job names, and in nothing else; the Secret goes when the attempt has ended.
+ * - S15: a script that fails is tried again with growing pauses up to its limit, one that hangs ends at its deadline; its last words go
+ *   to the log, without any secret that it was given.
+ *
+ * **Caveats**
+ * - A script may run more than once, also after it succeeded: when the operator dies between a Job's end and the entry's.
+ *
+ * @since 0.1.0
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import type * as KubeError from "@berth/kube/KubeError"
+import type { KubeObject } from "@berth/kube/KubeObject"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import { DateTime, Effect, Option, Result } from "effect"
+import * as manifest from "./internal/slices/jobManifest.ts"
+import * as lastWords from "./internal/slices/lastWords.ts"
+import type { Script } from "./internal/script.ts"
+import type { Slice } from "./Slice.ts"
+import type * as Template from "./Template.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * One attempt, as the record remembers it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Entry = NonNullable<Slice["status"]>["jobs"][number]
+
+/**
+ * What a script is run for.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Action = Entry["action"]
+
+/**
+ * Where entries are kept. `write` must fail when somebody else wrote meanwhile.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Journal {
+  readonly entries: Effect.Effect<ReadonlyArray<Entry>, ProvisionError>
+  readonly write: (entries: ReadonlyArray<Entry>) => Effect.Effect<void, ProvisionError, Client>
+}
+
+/**
+ * Which script to run, and for what.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Order {
+  readonly action: Action
+  readonly script: Script
+  /** Whose script it is, for messages. */
+  readonly provider: Identifier.Identifier
+  readonly sliceId: string
+  /** Of the record. */
+  readonly sliceUid: string
+  /** Where the Job runs. */
+  readonly namespace: string
+  /** What the templates read, but for `.Attempt`. */
+  readonly context: Template.Context
+  /** Texts of the context that no log may show. */
+  readonly secrets: ReadonlyArray<string>
+  /** A digest of everything that makes a difference to the script. */
+  readonly inputHash: string
+  /** The value of `berth.dev/retry` on the record: another one forgets the failures so far. */
+  readonly retry?: string | undefined
+}
+
+/**
+ * Why a script has not succeeded.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `running` | the Job has not ended | looked at when it does | nothing |
+ * | `stopping` | a Job is being stopped for a teardown | looked at when it is gone | nothing |
+ * | `retrying`, `hanging` | an attempt failed, or met its deadline | tried again, after 5 s doubled up to 5 min | read the log |
+ * | `failed`, `timed_out` | the last of the attempts did | nothing | mend the provider, or annotate the record |
+ * | `template_failed` | a template reads what is not there | nothing | mend the provider or its Secret |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("script", {
+  running: Disposition.yield("The {action} script is running, attempt {attempt}."),
+  stopping: Disposition.yield("Waiting for the {action} script to stop."),
+  retrying: Disposition.transient("The {action} script failed at attempt {attempt}; trying again."),
+  hanging: Disposition.transient("The {action} script did not end in time at attempt {attempt}; trying again."),
+  failed: Disposition.userActionRequired(
+    "The {action} script of the provider {provider} failed {failures} times: mend it, or annotate the slice with berth.dev/retry."
+  ),
+  timed_out: Disposition.userActionRequired(
+    "The {action} script of the provider {provider} did not end in time, {failures} times: mend it, or annotate the slice with berth.dev/retry."
+  ),
+  template_failed: Disposition.userActionRequired(
+    "The {action} script of the provider {provider} cannot be rendered: see {place}, which reads what is not there or does not fit."
+  )
+})
+
+/**
+ * Succeeds once the script has succeeded for these inputs, in this pass or an earlier one; starts, watches and repeats it as needed.
+ *
+ * **Errors**: {@link Reasons}, and what a failed request to the cluster means.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const run = Effect.fn("ScriptJob.run")(function* (
+  order: Order,
+  journal: Journal
+): Effect.fn.Return<void, ProvisionError, Client> {
+  const last = latest(order.action, yield* journal.entries)
+  if (last === undefined) return yield* start(order, journal, 1)
+  return yield* next(order, journal, last.outcome === undefined ? yield* observe(order, journal, last) : last)
+})
+
+/**
+ * Ends a script that may still run, and waits until nothing of it is left.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const stop = Effect.fn("ScriptJob.stop")(function* (
+  target: Pick<Order, "action" | "namespace">,
+  journal: Journal
+): Effect.fn.Return<void, ProvisionError, Client> {
+  const last = latest(target.action, yield* journal.entries)
+  if (last === undefined || last.outcome !== undefined) return
+  const client = yield* Client
+  const ref = { name: last.name, namespace: target.namespace }
+  const found = yield* KubeFailure.classified(absent(client.get(Builtin.Job, ref)))
+  // A Job of another UID is not the one that was started: it is not for us to stop.
+  if (Option.isSome(found) && (last.uid === undefined || found.value.metadata.uid === last.uid)) {
+    const preconditions = { uid: found.value.metadata.uid }
+    // In the foreground: the Job goes after its Pod, so that when it is gone nothing runs any more.
+    const request = client.delete(Builtin.Job, ref, { preconditions, propagationPolicy: "Foreground" })
+    if (found.value.metadata.deletionTimestamp === undefined) yield* KubeFailure.classified(absent(request))
+    return yield* Reasons.stopping({ action: names[target.action] })
+  }
+  yield* journal.write(replaced(yield* journal.entries, yield* ended(last, "Lost")))
+})
+
+/**
+ * Removes every Job and Secret that scripts of this slice left.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const clear = Effect.fn("ScriptJob.clear")(function* (
+  order: Pick<Order, "namespace" | "sliceId" | "sliceUid">
+): Effect.fn.Return<void, ProvisionError, Client> {
+  const client = yield* Client
+  const selection = { namespace: order.namespace, labelSelector: `${sliceIdLabel}=${order.sliceId}` }
+  for (const type of [Builtin.Job, Builtin.Secret]) {
+    const { items } = yield* KubeFailure.classified(client.list(type, selection))
+    // The label can be forged by whoever writes there; the annotation with the record's UID is ours.
+    const ours = items.filter(({ metadata }) => metadata.annotations?.[manifest.annotations.slice] === order.sliceUid)
+    yield* Effect.forEach(
+      ours,
+      ({ metadata }) => {
+        const ref = { name: metadata.name, namespace: order.namespace }
+        return KubeFailure.classified(absent(client.delete(type, ref, { preconditions: { uid: metadata.uid } })))
+      },
+      { concurrency: 4, discard: true }
+    )
+  }
+})
+
+/**
+ * Whether a script may have run: there is an entry for it.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const mayHaveRun = (entries: ReadonlyArray<Entry>, action: Action): boolean =>
+  latest(action, entries) !== undefined
+
+/**
+ * The label by which a slice's Jobs and Secrets are found.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const sliceIdLabel = "berth.dev/slice-id"
+
+const names: Readonly<Record<Action, Identifier.Identifier>> = {
+  provision: Identifier.of("provision"),
+  deprovision: Identifier.of("deprovision")
+}
+
+/** More than the retries that a script may have, so that its failures can be counted. */
+const entriesKept = 24
+
+const latest = (action: Action, entries: ReadonlyArray<Entry>): Entry | undefined =>
+  entries
+    .filter((entry) => entry.action === action)
+    .reduce<Entry | undefined>(
+      (newest, entry) => (newest !== undefined && newest.attempt > entry.attempt ? newest : entry),
+      undefined
+    )
+
+/** With the entry in the place of the one of its name, and without the oldest ones. */
+const replaced = (entries: ReadonlyArray<Entry>, entry: Entry): ReadonlyArray<Entry> => {
+  const others = entries.filter(({ name }) => name !== entry.name)
+  const sameAction = others.filter(({ action }) => action === entry.action).toSorted((a, b) => a.attempt - b.attempt)
+  const dropped = new Set(sameAction.slice(0, Math.max(0, sameAction.length + 1 - entriesKept)))
+  return [...others.filter((other) => !dropped.has(other)), entry]
+}
+
+const ended = (entry: Entry, outcome: NonNullable<Entry["outcome"]>): Effect.Effect<Entry> =>
+  Effect.map(DateTime.now, (finishedAt) => ({ ...entry, outcome, finishedAt }))
+
+const absent = <A, R>(request: Effect.Effect<A, KubeError.KubeError, R>) =>
+  request.pipe(
+    Effect.asSome,
+    Effect.catchTag("NotFound", () => Effect.succeedNone)
+  )
+
+/** Failures for the same inputs; a mended script, or another retry annotation, starts to count anew. */
+const failuresOf = (order: Order, entries: ReadonlyArray<Entry>): number =>
+  entries.filter(
+    ({ action, inputHash, outcome, retry }) =>
+      action === order.action &&
+      inputHash === order.inputHash &&
+      retry === order.retry &&
+      (outcome === "Failed" || outcome === "DeadlineExceeded")
+  ).length
+
+const pauseMs = (failures: number): number => Math.min(300_000, 5_000 * 2 ** (failures - 1))
+
+const next = Effect.fnUntraced(function* (
+  order: Order,
+  journal: Journal,
+  last: Entry
+): Effect.fn.Return<void, ProvisionError, Client> {
+  if (last.inputHash === order.inputHash && last.outcome === "Succeeded") return
+  const failures = failuresOf(order, yield* journal.entries)
+  if (failures === 0 || last.outcome === "Lost") return yield* start(order, journal, last.attempt + 1)
+  const action = names[order.action]
+  const timedOut = last.outcome === "DeadlineExceeded"
+  if (failures > order.script.retries) {
+    return yield* (timedOut ? Reasons.timed_out : Reasons.failed)({ action, provider: order.provider, failures })
+  }
+  const nowMs = DateTime.toEpochMillis(yield* DateTime.now)
+  const after =
+    pauseMs(failures) - (nowMs - (last.finishedAt === undefined ? 0 : DateTime.toEpochMillis(last.finishedAt)))
+  if (after <= 0) return yield* start(order, journal, last.attempt + 1)
+  return yield* (timedOut ? Reasons.hanging : Reasons.retrying)({ action, attempt: last.attempt }, { after })
+})
+
+const manifestOf = (order: Order, entry: Entry): manifest.Manifest => ({
+  name: entry.name,
+  namespace: order.namespace,
+  labels: { [sliceIdLabel]: order.sliceId },
+  sliceUid: order.sliceUid,
+  inputHash: entry.inputHash,
+  attempt: entry.attempt,
+  action: entry.action,
+  script: order.script
+})
+
+/** The entry, the Secret, the Job, its UID, in this order: whatever is missing later tells how far it came. */
+const start = Effect.fnUntraced(function* (
+  order: Order,
+  journal: Journal,
+  attempt: number
+): Effect.fn.Return<never, ProvisionError, Client> {
+  const client = yield* Client
+  const entry: Entry = {
+    name: `slice-${order.sliceId}-${order.action.slice(0, 1)}${attempt}`,
+    action: order.action,
+    attempt,
+    inputHash: order.inputHash,
+    ...(order.retry === undefined ? {} : { retry: order.retry })
+  }
+  const made = manifestOf(order, entry)
+  const secret = yield* rendered(order, manifest.secret(made, { ...order.context, Attempt: attempt }))
+  yield* journal.write(replaced(yield* journal.entries, entry))
+  yield* KubeFailure.classified(client.create(Builtin.Secret, secret))
+  const job = yield* KubeFailure.classified(client.create<KubeObject>(Builtin.Job, manifest.job(made)))
+  yield* journal.write(replaced(yield* journal.entries, withUid(entry, job)))
+  return yield* Reasons.running({ action: names[order.action], attempt })
+})
+
+const withUid = (entry: Entry, { metadata }: KubeObject): Entry =>
+  metadata.uid === undefined ? entry : { ...entry, uid: metadata.uid }
+
+const rendered = <A>({ action, provider }: Order, result: Result.Result<A, Template.TemplateError>) =>
+  Effect.mapError(Effect.fromResult(result), (error) => {
+    const place = Option.getOrElse(
+      Identifier.fromString(`${error.template}:${error.line}:${error.column}`),
+      () => names[action]
+    )
+    return Reasons.template_failed({ action: names[action], provider, place }, { why: error.message })
+  })
+
+/** Looks at the Job of an entry without an outcome; returns the entry with its outcome, or yields. */
+const observe = Effect.fnUntraced(function* (
+  order: Order,
+  journal: Journal,
+  entry: Entry
+): Effect.fn.Return<Entry, ProvisionError, Client> {
+  const client = yield* Client
+  const found = yield* KubeFailure.classified(
+    absent(client.get(Builtin.Job, { name: entry.name, namespace: order.namespace }))
+  )
+  const job = Option.getOrUndefined(Option.filter(found, (each) => isOf(order, entry, each)))
+  const outcome = job === undefined ? "Lost" : outcomeOf(job)
+  if (outcome === undefined) {
+    if (job !== undefined && entry.uid === undefined) {
+      yield* journal.write(replaced(yield* journal.entries, withUid(entry, job)))
+    }
+    return yield* Reasons.running({ action: names[order.action], attempt: entry.attempt })
+  }
+  if (outcome !== "Succeeded") yield* report(order, entry, outcome)
+  // Before the outcome: after it nobody would look for the Secret again.
+  yield* KubeFailure.classified(absent(client.delete(Builtin.Secret, { name: entry.name, namespace: order.namespace })))
+  const done = yield* ended(job === undefined ? entry : withUid(entry, job), outcome)
+  yield* journal.write(replaced(yield* journal.entries, done))
+  return done
+})
+
+/** Whether this is the Job that the entry was written for, and not one of the same name. */
+const isOf = (order: Order, entry: Entry, { metadata }: Builtin.Job): boolean =>
+  (entry.uid === undefined || metadata.uid === entry.uid) &&
+  metadata.annotations?.[manifest.annotations.slice] === order.sliceUid &&
+  metadata.annotations[manifest.annotations.inputHash] === entry.inputHash &&
+  metadata.annotations[manifest.annotations.attempt] === String(entry.attempt)
+
+const outcomeOf = ({ status }: Builtin.Job): NonNullable<Entry["outcome"]> | undefined => {
+  const ending = status?.conditions?.find(
+    (each) => each.status === "True" && (each.type === "Complete" || each.type === "Failed")
+  )
+  if (ending === undefined) return undefined
+  if (ending.type === "Complete") return "Succeeded"
+  return ending.reason === "DeadlineExceeded" ? "DeadlineExceeded" : "Failed"
+}
+
+const report = Effect.fnUntraced(function* (order: Order, entry: Entry, outcome: string) {
+  const words = yield* lastWords.read({ name: entry.name, namespace: order.namespace }, order.secrets)
+  yield* Effect.logWarning("a script ended without success", {
+    job: entry.name,
+    attempt: entry.attempt,
+    outcome,
+    lastWords: words
+  })
+})
