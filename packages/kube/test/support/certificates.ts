@@ -57,7 +57,7 @@ export const makeAuthority = (issuer: string) => {
     const { privateKey, publicKey } = newKeys()
     return {
       certificate: build({ issuer, subject, authority: false, publicKey, signer: authority.privateKey }),
-      key: privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+      key: privateKey.export({ type: "pkcs8", format: "pem" })
     }
   }
   const certificate = build({
