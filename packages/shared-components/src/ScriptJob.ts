@@ -26,6 +26,7 @@ import { DateTime, Effect, Option, Result } from "effect"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as lastWords from "./internal/slices/lastWords.ts"
 import type { Script } from "./internal/script.ts"
+import * as Names from "./Names.ts"
 import type { Slice } from "./Slice.ts"
 import type * as Template from "./Template.ts"
 
@@ -266,8 +267,11 @@ const next = Effect.fnUntraced(function* (
   return yield* (timedOut ? Reasons.hanging : Reasons.retrying)({ action, attempt: last.attempt }, { after })
 })
 
+const inputOf = ({ sliceId }: Order, { action, attempt }: Entry): string => Names.jobInput(sliceId, action, attempt)
+
 const manifestOf = (order: Order, entry: Entry): manifest.Manifest => ({
   name: entry.name,
+  input: inputOf(order, entry),
   namespace: order.namespace,
   labels: { [sliceIdLabel]: order.sliceId },
   sliceUid: order.sliceUid,
@@ -285,7 +289,7 @@ const start = Effect.fnUntraced(function* (
 ): Effect.fn.Return<never, ProvisionError, Client> {
   const client = yield* Client
   const entry: Entry = {
-    name: `slice-${order.sliceId}-${order.action.slice(0, 1)}${attempt}`,
+    name: Names.job(order.sliceId, order.action, attempt),
     action: order.action,
     attempt,
     inputHash: order.inputHash,
@@ -332,7 +336,9 @@ const observe = Effect.fnUntraced(function* (
   }
   if (outcome !== "Succeeded") yield* report(order, entry, outcome)
   // Before the outcome: after it nobody would look for the Secret again.
-  yield* KubeFailure.classified(absent(client.delete(Builtin.Secret, { name: entry.name, namespace: order.namespace })))
+  yield* KubeFailure.classified(
+    absent(client.delete(Builtin.Secret, { name: inputOf(order, entry), namespace: order.namespace }))
+  )
   const done = yield* ended(job === undefined ? entry : withUid(entry, job), outcome)
   yield* journal.write(replaced(yield* journal.entries, done))
   return done

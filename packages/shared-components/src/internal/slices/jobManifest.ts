@@ -19,6 +19,8 @@ export const annotations = {
 
 export interface Manifest {
   readonly name: string
+  /** Of the Secret with what the templates make. */
+  readonly input: string
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>
   readonly sliceUid: string
@@ -34,17 +36,17 @@ const annotationsOf = ({ attempt, inputHash, sliceUid }: Manifest) => ({
   [annotations.attempt]: String(attempt)
 })
 
-/** Everything that the templates make, in one Secret of the Job's name. */
+/** Everything that the templates make, in one Secret. */
 export const secret = (
   manifest: Manifest,
   context: Template.Context
 ): Result.Result<Draft<Builtin.Secret>, Template.TemplateError> => {
-  const { action, labels, name, namespace, script } = manifest
+  const { action, input, labels, namespace, script } = manifest
   const sources: Record<string, string> = {}
   if (script.script !== undefined) sources[scriptKey] = script.script
   for (const { name: variable, value } of script.env) if (value !== undefined) sources[variableKey(variable)] = value
   return Result.map(Template.renderRecord(sources, context, { name: action }), (stringData) => ({
-    metadata: { name, namespace, labels, annotations: annotationsOf(manifest) },
+    metadata: { name: input, namespace, labels, annotations: annotationsOf(manifest) },
     type: "Opaque",
     stringData
   }))
@@ -61,17 +63,17 @@ const restricted = {
 const command = ({ command, script }: Script): ReadonlyArray<string> =>
   script === undefined ? (command ?? []) : [...(command ?? ["/bin/sh", "-eu"]), `${folder}/${scriptKey}`]
 
-const variables = (name: string, { env }: Script) =>
+const variables = (input: string, { env }: Script) =>
   env.map((variable) => ({
     name: variable.name,
-    valueFrom: { secretKeyRef: variable.secretKeyRef ?? { name, key: variableKey(variable.name) } }
+    valueFrom: { secretKeyRef: variable.secretKeyRef ?? { name: input, key: variableKey(variable.name) } }
   }))
 
-const container = (name: string, script: Script) => ({
+const container = (input: string, script: Script) => ({
   name: "script",
   image: script.image,
   command: command(script),
-  env: variables(name, script),
+  env: variables(input, script),
   envFrom: script.envFrom,
   volumeMounts: [
     ...(script.script === undefined ? [] : [{ name: "berth-script", mountPath: folder, readOnly: true }]),
@@ -83,18 +85,18 @@ const container = (name: string, script: Script) => ({
   terminationMessagePolicy: "FallbackToLogsOnError"
 })
 
-const pod = (name: string, script: Script) => ({
+const pod = (input: string, script: Script) => ({
   restartPolicy: "Never",
   automountServiceAccountToken: script.serviceAccountName !== undefined,
   ...(script.serviceAccountName === undefined ? {} : { serviceAccountName: script.serviceAccountName }),
   imagePullSecrets: script.imagePullSecrets,
   nodeSelector: script.nodeSelector,
   tolerations: script.tolerations,
-  containers: [container(name, script)],
+  containers: [container(input, script)],
   volumes: [
     ...(script.script === undefined
       ? []
-      : [{ name: "berth-script", secret: { secretName: name, items: [{ key: scriptKey, path: scriptKey }] } }]),
+      : [{ name: "berth-script", secret: { secretName: input, items: [{ key: scriptKey, path: scriptKey }] } }]),
     ...script.volumes
   ]
 })
@@ -104,7 +106,7 @@ const keepSeconds = 86_400
 
 /** The Job. Attempts are counted by the record, so Kubernetes makes one Pod only, and no second one while the first still ends. */
 export const job = (manifest: Manifest) => {
-  const { labels, name, namespace, script } = manifest
+  const { input, labels, name, namespace, script } = manifest
   return {
     metadata: { name, namespace, labels, annotations: annotationsOf(manifest) },
     spec: {
@@ -112,7 +114,7 @@ export const job = (manifest: Manifest) => {
       podReplacementPolicy: "Failed",
       activeDeadlineSeconds: Math.max(1, Math.ceil(Duration.toSeconds(script.deadline))),
       ttlSecondsAfterFinished: keepSeconds,
-      template: { metadata: { labels, annotations: annotationsOf(manifest) }, spec: pod(name, script) }
+      template: { metadata: { labels, annotations: annotationsOf(manifest) }, spec: pod(input, script) }
     }
   }
 }
