@@ -22,17 +22,7 @@
  *
  * @since 0.1.0
  */
-import type {
-  apiextensions,
-  apps,
-  batch,
-  coordination,
-  core,
-  events,
-  networking,
-  policy,
-  rbac
-} from "./internal/types.ts"
+import type { apiextensions, apps, batch, coordination, core, events, networking, rbac } from "./internal/types.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as ResourceType from "./ResourceType.ts"
 
@@ -42,7 +32,7 @@ import * as ResourceType from "./ResourceType.ts"
  * @category models
  * @since 0.1.0
  */
-export type Object<T> = Omit<T, "apiVersion" | "kind" | "metadata"> & KubeObject
+export type Of<T> = Omit<T, "apiVersion" | "kind" | "metadata"> & KubeObject
 
 const namespaced = <O extends KubeObject>(group: string, version: string, kind: string, plural: string) =>
   ResourceType.make<O>({ group, version, kind, plural, scope: "Namespaced" })
@@ -56,7 +46,7 @@ const clusterWide = <O extends KubeObject>(group: string, version: string, kind:
  * @category kinds
  * @since 0.1.0
  */
-export type ConfigMap = Object<core.ConfigMap>
+export type ConfigMap = Of<core.ConfigMap>
 
 /**
  * Data that is no secret.
@@ -72,7 +62,7 @@ export const ConfigMap = namespaced<ConfigMap>("", "v1", "ConfigMap", "configmap
  * @category kinds
  * @since 0.1.0
  */
-export type Secret = Object<core.Secret>
+export type Secret = Of<core.Secret>
 
 /**
  * Data that is secret. `data` is base64; `stringData` is written, never read.
@@ -88,7 +78,7 @@ export const Secret = namespaced<Secret>("", "v1", "Secret", "secrets")
  * @category kinds
  * @since 0.1.0
  */
-export type Namespace = Object<core.Namespace>
+export type Namespace = Of<core.Namespace>
 
 /**
  * A namespace.
@@ -99,28 +89,12 @@ export type Namespace = Object<core.Namespace>
 export const Namespace = clusterWide<Namespace>("", "v1", "Namespace", "namespaces")
 
 /**
- * A machine of the cluster.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type Node = Object<core.Node>
-
-/**
- * A machine of the cluster.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const Node = clusterWide<Node>("", "v1", "Node", "nodes")
-
-/**
  * Containers that run together.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type Pod = Object<core.Pod>
+export type Pod = Of<core.Pod>
 
 /**
  * Containers that run together.
@@ -136,7 +110,7 @@ export const Pod = namespaced<Pod>("", "v1", "Pod", "pods")
  * @category kinds
  * @since 0.1.0
  */
-export type Service = Object<core.Service>
+export type Service = Of<core.Service>
 
 /**
  * A stable address of Pods.
@@ -152,7 +126,7 @@ export const Service = namespaced<Service>("", "v1", "Service", "services")
  * @category kinds
  * @since 0.1.0
  */
-export type ServiceAccount = Object<core.ServiceAccount>
+export type ServiceAccount = Of<core.ServiceAccount>
 
 /**
  * The identity of Pods.
@@ -168,7 +142,7 @@ export const ServiceAccount = namespaced<ServiceAccount>("", "v1", "ServiceAccou
  * @category kinds
  * @since 0.1.0
  */
-export type PersistentVolumeClaim = Object<core.PersistentVolumeClaim>
+export type PersistentVolumeClaim = Of<core.PersistentVolumeClaim>
 
 /**
  * A claim of storage.
@@ -189,7 +163,7 @@ export const PersistentVolumeClaim = namespaced<PersistentVolumeClaim>(
  * @category kinds
  * @since 0.1.0
  */
-export type ResourceQuota = Object<core.ResourceQuota>
+export type ResourceQuota = Of<core.ResourceQuota>
 
 /**
  * How much a namespace may use.
@@ -200,28 +174,12 @@ export type ResourceQuota = Object<core.ResourceQuota>
 export const ResourceQuota = namespaced<ResourceQuota>("", "v1", "ResourceQuota", "resourcequotas")
 
 /**
- * What one container of a namespace may use.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type LimitRange = Object<core.LimitRange>
-
-/**
- * What one container of a namespace may use.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const LimitRange = namespaced<LimitRange>("", "v1", "LimitRange", "limitranges")
-
-/**
  * A report about an object.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type Event = Object<events.Event>
+export type Event = Of<events.Event>
 
 /**
  * A report about an object.
@@ -237,7 +195,7 @@ export const Event = namespaced<Event>("events.k8s.io", "v1", "Event", "events")
  * @category kinds
  * @since 0.1.0
  */
-export type Lease = Object<coordination.Lease>
+export type Lease = Of<coordination.Lease>
 
 /**
  * Who holds something, and since when.
@@ -253,7 +211,7 @@ export const Lease = namespaced<Lease>("coordination.k8s.io", "v1", "Lease", "le
  * @category kinds
  * @since 0.1.0
  */
-export type Job = Object<batch.Job>
+export type Job = Of<batch.Job>
 
 /**
  * Pods that run to their end.
@@ -264,28 +222,12 @@ export type Job = Object<batch.Job>
 export const Job = namespaced<Job>("batch", "v1", "Job", "jobs")
 
 /**
- * Jobs by the clock.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type CronJob = Object<batch.CronJob>
-
-/**
- * Jobs by the clock.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const CronJob = namespaced<CronJob>("batch", "v1", "CronJob", "cronjobs")
-
-/**
  * Pods that are all alike.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type Deployment = Object<apps.Deployment>
+export type Deployment = Of<apps.Deployment>
 
 /**
  * Pods that are all alike.
@@ -301,7 +243,7 @@ export const Deployment = namespaced<Deployment>("apps", "v1", "Deployment", "de
  * @category kinds
  * @since 0.1.0
  */
-export type StatefulSet = Object<apps.StatefulSet>
+export type StatefulSet = Of<apps.StatefulSet>
 
 /**
  * Pods with names and storage of their own.
@@ -312,28 +254,12 @@ export type StatefulSet = Object<apps.StatefulSet>
 export const StatefulSet = namespaced<StatefulSet>("apps", "v1", "StatefulSet", "statefulsets")
 
 /**
- * A Pod on each Node.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type DaemonSet = Object<apps.DaemonSet>
-
-/**
- * A Pod on each Node.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const DaemonSet = namespaced<DaemonSet>("apps", "v1", "DaemonSet", "daemonsets")
-
-/**
  * One revision of a Deployment.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type ReplicaSet = Object<apps.ReplicaSet>
+export type ReplicaSet = Of<apps.ReplicaSet>
 
 /**
  * One revision of a Deployment.
@@ -344,28 +270,12 @@ export type ReplicaSet = Object<apps.ReplicaSet>
 export const ReplicaSet = namespaced<ReplicaSet>("apps", "v1", "ReplicaSet", "replicasets")
 
 /**
- * Routes of HTTP from outside.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type Ingress = Object<networking.Ingress>
-
-/**
- * Routes of HTTP from outside.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const Ingress = namespaced<Ingress>("networking.k8s.io", "v1", "Ingress", "ingresses")
-
-/**
  * Who may talk to which Pods.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type NetworkPolicy = Object<networking.NetworkPolicy>
+export type NetworkPolicy = Of<networking.NetworkPolicy>
 
 /**
  * Who may talk to which Pods.
@@ -376,33 +286,12 @@ export type NetworkPolicy = Object<networking.NetworkPolicy>
 export const NetworkPolicy = namespaced<NetworkPolicy>("networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies")
 
 /**
- * How many Pods may be evicted at once.
- *
- * @category kinds
- * @since 0.1.0
- */
-export type PodDisruptionBudget = Object<policy.PodDisruptionBudget>
-
-/**
- * How many Pods may be evicted at once.
- *
- * @category kinds
- * @since 0.1.0
- */
-export const PodDisruptionBudget = namespaced<PodDisruptionBudget>(
-  "policy",
-  "v1",
-  "PodDisruptionBudget",
-  "poddisruptionbudgets"
-)
-
-/**
  * What may be done in a namespace.
  *
  * @category kinds
  * @since 0.1.0
  */
-export type Role = Object<rbac.Role>
+export type Role = Of<rbac.Role>
 
 /**
  * What may be done in a namespace.
@@ -418,7 +307,7 @@ export const Role = namespaced<Role>("rbac.authorization.k8s.io", "v1", "Role", 
  * @category kinds
  * @since 0.1.0
  */
-export type RoleBinding = Object<rbac.RoleBinding>
+export type RoleBinding = Of<rbac.RoleBinding>
 
 /**
  * Who may do it.
@@ -434,7 +323,7 @@ export const RoleBinding = namespaced<RoleBinding>("rbac.authorization.k8s.io", 
  * @category kinds
  * @since 0.1.0
  */
-export type ClusterRole = Object<rbac.ClusterRole>
+export type ClusterRole = Of<rbac.ClusterRole>
 
 /**
  * What may be done anywhere.
@@ -450,7 +339,7 @@ export const ClusterRole = clusterWide<ClusterRole>("rbac.authorization.k8s.io",
  * @category kinds
  * @since 0.1.0
  */
-export type ClusterRoleBinding = Object<rbac.ClusterRoleBinding>
+export type ClusterRoleBinding = Of<rbac.ClusterRoleBinding>
 
 /**
  * Who may do it anywhere.
@@ -471,7 +360,7 @@ export const ClusterRoleBinding = clusterWide<ClusterRoleBinding>(
  * @category kinds
  * @since 0.1.0
  */
-export type CustomResourceDefinition = Object<apiextensions.CustomResourceDefinition>
+export type CustomResourceDefinition = Of<apiextensions.CustomResourceDefinition>
 
 /**
  * The definition of a kind.

@@ -14,7 +14,6 @@ import * as Calls from "./internal/calls.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as Json from "./internal/json.ts"
 import * as Paging from "./internal/paging.ts"
-import * as Status from "./internal/status.ts"
 import * as WatchLines from "./internal/watchLines.ts"
 import type * as KubeError from "./KubeError.ts"
 import type { Draft, KubeObject, Ref } from "./KubeObject.ts"
@@ -258,31 +257,6 @@ const watchCall = (type: ResourceType, options: WatchOptions): Exchange.Call =>
     }
   })
 
-const watchEvent = <O extends KubeObject>(
-  type: ResourceType<O>,
-  call: Exchange.Call,
-  line: WatchLines.Line
-): Effect.Effect<WatchEvent<O>, KubeError.KubeError> => {
-  switch (line.type) {
-    case "ADDED":
-      return Effect.succeed({ _tag: "Added", object: Json.asObject(type, Json.named(type, line.object)) })
-    case "MODIFIED":
-      return Effect.succeed({ _tag: "Modified", object: Json.asObject(type, Json.named(type, line.object)) })
-    case "DELETED":
-      return Effect.succeed({ _tag: "Deleted", object: Json.asObject(type, Json.named(type, line.object)) })
-    case "BOOKMARK": {
-      const meta = Json.asMap(line.object["metadata"])
-      return Effect.succeed({
-        _tag: "Bookmark",
-        resourceVersion: Json.asText(meta["resourceVersion"]),
-        initialEventsEnd: Json.asMap(meta["annotations"])["k8s.io/initial-events-end"] === "true"
-      })
-    }
-    default:
-      return Effect.fail(Status.fromEvent(call, line.type === "ERROR" ? line.object : {}))
-  }
-}
-
 interface Write {
   readonly verb: "create" | "update" | "patch"
   readonly method: "POST" | "PUT" | "PATCH"
@@ -358,7 +332,7 @@ const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
       const call = watchCall(type, options)
       return Stream.unwrap(
         Effect.map(Exchange.opened(transport, call), ({ body }) =>
-          Stream.mapEffect(WatchLines.decode(body, call.about), (line) => watchEvent(type, call, line))
+          Stream.mapEffect(WatchLines.decode(body, call.about), (line) => WatchLines.toEvent(type, call, line))
         )
       )
     },

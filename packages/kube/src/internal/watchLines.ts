@@ -1,7 +1,10 @@
 /** The lines of a watch, out of the chunks in which they arrive. */
 import { Effect, Result, Stream } from "effect"
 import * as KubeError from "../KubeError.ts"
+import type { KubeObject } from "../KubeObject.ts"
+import type { ResourceType } from "../ResourceType.ts"
 import * as Json from "./json.ts"
+import * as Status from "./status.ts"
 
 /** A line longer than this is no event: objects have at most a few MB. */
 const lineCharsMax = 64 * 1024 * 1024
@@ -69,3 +72,28 @@ export const decode = (
       Stream.mapEffect(Effect.fromResult)
     )
   })
+
+type Event<O> =
+  | { readonly _tag: "Added" | "Modified" | "Deleted"; readonly object: O }
+  | { readonly _tag: "Bookmark"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
+
+const changes = { ADDED: "Added", MODIFIED: "Modified", DELETED: "Deleted" } as const
+const isChange = (type: string): type is keyof typeof changes => Object.hasOwn(changes, type)
+
+/** What a line tells. The server's own error, and what is no event of a watch, fail. */
+export const toEvent = <O extends KubeObject>(
+  type: ResourceType<O>,
+  call: { readonly about: KubeError.Request; readonly secret: boolean },
+  line: Line
+): Effect.Effect<Event<O>, KubeError.KubeError> => {
+  if (isChange(line.type)) {
+    return Effect.succeed({ _tag: changes[line.type], object: Json.asObject(type, Json.named(type, line.object)) })
+  }
+  if (line.type !== "BOOKMARK") return Effect.fail(Status.fromEvent(call, line.type === "ERROR" ? line.object : {}))
+  const meta = Json.asMap(line.object["metadata"])
+  return Effect.succeed({
+    _tag: "Bookmark",
+    resourceVersion: Json.asText(meta["resourceVersion"]),
+    initialEventsEnd: Json.asMap(meta["annotations"])["k8s.io/initial-events-end"] === "true"
+  })
+}
