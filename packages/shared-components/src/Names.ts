@@ -155,12 +155,12 @@ export const sliceRecord = (environment: Identity, component: string, sharedComp
 
 /**
  * What a slice needs in the shared namespace while a Job runs: the Job itself and what it reads have names of their own for each
- * kind and attempt, the credentials one for each generation.
+ * kind and attempt.
  *
  * @category names
  * @since 0.1.0
  */
-export const job = (id: string, kind: "provision" | "deprovision" | "rotate", attempt: number): string =>
+export const job = (id: string, kind: "provision" | "deprovision", attempt: number): string =>
   `slice-${id}-${kind}-${attempt}`
 
 /**
@@ -169,25 +169,16 @@ export const job = (id: string, kind: "provision" | "deprovision" | "rotate", at
  * @category names
  * @since 0.1.0
  */
-export const jobInput = (id: string, kind: "provision" | "deprovision" | "rotate", attempt: number): string =>
+export const jobInput = (id: string, kind: "provision" | "deprovision", attempt: number): string =>
   `${job(id, kind, attempt)}-input`
 
 /**
- * The Secret that one provision Job writes its outputs to, and the ServiceAccount that may.
+ * The Secret with a slice's own credentials, in the shared namespace, while a script may need them.
  *
  * @category names
  * @since 0.1.0
  */
-export const jobOutputs = (id: string, kind: "provision" | "rotate", attempt: number): string =>
-  `${job(id, kind, attempt)}-outputs`
-
-/**
- * The Secret with a slice's own credentials, of one generation, in the shared namespace.
- *
- * @category names
- * @since 0.1.0
- */
-export const credentials = (id: string, generation: number): string => `slice-${id}-credentials-${generation}`
+export const credentials = (id: string): string => `slice-${id}-credentials`
 
 /**
  * The kept binding of a slice, in the management namespace: the one that is authoritative.

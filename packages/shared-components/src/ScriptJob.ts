@@ -17,12 +17,12 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { DateTime, Effect, Option, Result } from "effect"
+import { orNone } from "./internal/request.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as lastWords from "./internal/slices/lastWords.ts"
 import type { Script } from "./internal/script.ts"
@@ -147,13 +147,13 @@ export const stop = Effect.fn("ScriptJob.stop")(function* (
   if (last === undefined || last.outcome !== undefined) return
   const client = yield* Client
   const ref = { name: last.name, namespace: target.namespace }
-  const found = yield* KubeFailure.classified(absent(client.get(Builtin.Job, ref)))
+  const found = yield* orNone(client.get(Builtin.Job, ref))
   // A Job of another UID is not the one that was started: it is not for us to stop.
   if (Option.isSome(found) && (last.uid === undefined || found.value.metadata.uid === last.uid)) {
     const preconditions = { uid: found.value.metadata.uid }
     // In the foreground: the Job goes after its Pod, so that when it is gone nothing runs any more.
     const request = client.delete(Builtin.Job, ref, { preconditions, propagationPolicy: "Foreground" })
-    if (found.value.metadata.deletionTimestamp === undefined) yield* KubeFailure.classified(absent(request))
+    if (found.value.metadata.deletionTimestamp === undefined) yield* orNone(request)
     return yield* Reasons.stopping({ action: names[target.action] })
   }
   yield* journal.write(replaced(yield* journal.entries, yield* ended(last, "Lost")))
@@ -178,7 +178,7 @@ export const clear = Effect.fn("ScriptJob.clear")(function* (
       ours,
       ({ metadata }) => {
         const ref = { name: metadata.name, namespace: order.namespace }
-        return KubeFailure.classified(absent(client.delete(type, ref, { preconditions: { uid: metadata.uid } })))
+        return orNone(client.delete(type, ref, { preconditions: { uid: metadata.uid } }))
       },
       { concurrency: 4, discard: true }
     )
@@ -228,12 +228,6 @@ const replaced = (entries: ReadonlyArray<Entry>, entry: Entry): ReadonlyArray<En
 
 const ended = (entry: Entry, outcome: NonNullable<Entry["outcome"]>): Effect.Effect<Entry> =>
   Effect.map(DateTime.now, (finishedAt) => ({ ...entry, outcome, finishedAt }))
-
-const absent = <A, R>(request: Effect.Effect<A, KubeError.KubeError, R>) =>
-  request.pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
-  )
 
 /** Failures for the same inputs; a mended script, or another retry annotation, starts to count anew. */
 const failuresOf = (order: Order, entries: ReadonlyArray<Entry>): number =>
@@ -323,9 +317,7 @@ const observe = Effect.fnUntraced(function* (
   entry: Entry
 ): Effect.fn.Return<Entry, ProvisionError, Client> {
   const client = yield* Client
-  const found = yield* KubeFailure.classified(
-    absent(client.get(Builtin.Job, { name: entry.name, namespace: order.namespace }))
-  )
+  const found = yield* orNone(client.get(Builtin.Job, { name: entry.name, namespace: order.namespace }))
   const job = Option.getOrUndefined(Option.filter(found, (each) => isOf(order, entry, each)))
   const outcome = job === undefined ? "Lost" : outcomeOf(job)
   if (outcome === undefined) {
@@ -336,9 +328,7 @@ const observe = Effect.fnUntraced(function* (
   }
   if (outcome !== "Succeeded") yield* report(order, entry, outcome)
   // Before the outcome: after it nobody would look for the Secret again.
-  yield* KubeFailure.classified(
-    absent(client.delete(Builtin.Secret, { name: inputOf(order, entry), namespace: order.namespace }))
-  )
+  yield* orNone(client.delete(Builtin.Secret, { name: inputOf(order, entry), namespace: order.namespace }))
   const done = yield* ended(job === undefined ? entry : withUid(entry, job), outcome)
   yield* journal.write(replaced(yield* journal.entries, done))
   return done

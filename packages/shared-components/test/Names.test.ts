@@ -115,14 +115,13 @@ describe("Names", () => {
 
   it("S14: everything that belongs to a slice has a name of its own that is a label", () => {
     const id = Names.sliceId({ environmentUid: "e", component: "c", sharedComponentUid: "s" })
-    const kinds = ["provision", "deprovision", "rotate"] as const
+    const kinds = ["provision", "deprovision"] as const
     const names = [
       ...kinds.flatMap((kind) =>
         [1, 2, 9999].flatMap((attempt) => [Names.job(id, kind, attempt), Names.jobInput(id, kind, attempt)])
       ),
       Names.jobOutputs(id, "provision", 1),
-      Names.credentials(id, 1),
-      Names.credentials(id, 2),
+      Names.credentials(id),
       Names.keptBinding(id)
     ]
 
