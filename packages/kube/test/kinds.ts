@@ -85,6 +85,34 @@ const https = Schema.String.check(
   Schema.isPattern(/[^/]$/u)
 )
 
+const workload = Schema.Struct({
+  chart: Kind.Text(1, 512),
+  version: Kind.Text(1, 64),
+  values: optionalKey(Kind.Opaque)
+})
+const external = Schema.Struct({ secretRef: SecretRef })
+const databaseProvider = Schema.Struct({ endpoint: https, tokenSecretRef: SecretRef })
+const common = {
+  provision: optionalKey(Script),
+  deprovision: optionalKey(Script),
+  binding: Schema.Record(Schema.String, Kind.Text(0, 4096))
+    .check(Schema.isMaxProperties(64))
+    .pipe(Kind.withDefault({}), Kind.described("Templates by Secret key.")),
+  capabilities: Schema.Array(Schema.Literals(["list", "check", "rotate"]))
+    .check(Schema.isMaxLength(8))
+    .pipe(Kind.listSet, Kind.withDefault([])),
+  servicePort: optionalKey(Kind.IntOrString),
+  notes: optionalKey(Schema.String.pipe(Kind.unbounded)),
+  parameters: optionalKey(Kind.Opaque)
+}
+
+/** What has exactly one of the alternatives: of random optional fields that is seldom so. */
+export const alternatives = Schema.Union([
+  Schema.Struct({ ...common, workload }),
+  Schema.Struct({ ...common, external }),
+  Schema.Struct({ ...common, databaseProvider })
+])
+
 /** Alternatives, maps, sets, references, integers or strings, and what is only passed through. */
 export const SharedComponentProvider = Kind.make({
   group: "berth.dev",
@@ -93,22 +121,10 @@ export const SharedComponentProvider = Kind.make({
   scope: "Namespaced",
   shortNames: ["scp"],
   spec: Schema.Struct({
-    workload: optionalKey(
-      Schema.Struct({ chart: Kind.Text(1, 512), version: Kind.Text(1, 64), values: optionalKey(Kind.Opaque) })
-    ),
-    external: optionalKey(Schema.Struct({ secretRef: SecretRef })),
-    databaseProvider: optionalKey(Schema.Struct({ endpoint: https, tokenSecretRef: SecretRef })),
-    provision: optionalKey(Script),
-    deprovision: optionalKey(Script),
-    binding: Schema.Record(Schema.String, Kind.Text(0, 4096))
-      .check(Schema.isMaxProperties(64))
-      .pipe(Kind.withDefault({}), Kind.described("Templates by Secret key.")),
-    capabilities: Schema.Array(Schema.Literals(["list", "check", "rotate"]))
-      .check(Schema.isMaxLength(8))
-      .pipe(Kind.listSet, Kind.withDefault([])),
-    servicePort: optionalKey(Kind.IntOrString),
-    notes: optionalKey(Schema.String.pipe(Kind.unbounded)),
-    parameters: optionalKey(Kind.Opaque)
+    ...common,
+    workload: optionalKey(workload),
+    external: optionalKey(external),
+    databaseProvider: optionalKey(databaseProvider)
   }).pipe(
     Kind.exactlyOne("workload", "external", "databaseProvider"),
     Kind.rule({
@@ -152,6 +168,7 @@ export const Slice = Kind.make({
     position: optionalKey(Schema.NullOr(Schema.Int)),
     jobs: Schema.Array(Job).check(Schema.isMaxLength(16)).pipe(Kind.listMap("name"), Kind.withDefault([])),
     nothing: optionalKey(Schema.Struct({})),
+    releasedAt: optionalKey(Schema.NullOr(Kind.Time)),
     conditions
   })
 })

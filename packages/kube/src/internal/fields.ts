@@ -1,5 +1,5 @@
 /** What the fields of a kind are made of. Annotations go to the encoded side, where they survive transformations and defaults. */
-import { Effect, Schema } from "effect"
+import { DateTime, Effect, Schema, SchemaTransformation } from "effect"
 import { saidElsewhere } from "./structuralAudit.ts"
 import { isNode, json, unbounded as mark } from "./structuralNode.ts"
 
@@ -173,13 +173,31 @@ export const which = <T extends object, const K extends keyof T>(
   return key === undefined ? undefined : ({ key, value: self[key] } as Variant<T, K>)
 }
 
+/** Of what the API server takes for a date-time, JavaScript cannot read a comma, or an offset of a day or of 60 minutes. */
+const rfc3339 =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$/u
+
+/** Accepts every time: years of five digits are refused as text. It only keeps generated times within four. */
+const fourDigits = Schema.makeFilter<DateTime.Utc>(() => true, {
+  representation: { id: saidElsewhere, payload: null },
+  toJsonSchema: () => [{}, true],
+  arbitraryConstraint: {
+    order: DateTime.Order,
+    minimum: DateTime.makeUnsafe("0001-01-01T00:00:00Z"),
+    maximum: DateTime.makeUnsafe("9999-12-31T00:00:00Z")
+  }
+})
+
 /**
- * A time in RFC 3339.
+ * A time in RFC 3339, to the millisecond: further digits are read and dropped.
  *
  * @category fields
  * @since 0.1.0
  */
-export const Time = Schema.DateTimeUtcFromString.pipe(Schema.annotateEncoded({ format: "date-time" }))
+export const Time = Schema.String.check(Schema.isPattern(rfc3339)).pipe(
+  Schema.decodeTo(Schema.DateTimeUtc.check(fourDigits), SchemaTransformation.dateTimeUtcFromString),
+  Schema.annotateEncoded({ format: "date-time" })
+)
 
 /**
  * Text of at least `min` and at most `max` characters (code points, as the API server counts them).

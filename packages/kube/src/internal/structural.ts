@@ -111,6 +111,13 @@ const bounds = (node: Node, path: Path): void => {
   }
 }
 
+/** The API server lets a list through where a string has a format (1.36): its rules do not, even one that is always true. */
+const formats = (node: Record<string, unknown>): void => {
+  if (node["type"] !== "string" || node["format"] === undefined) return
+  const before = nodes(node["x-kubernetes-validations"])
+  node["x-kubernetes-validations"] = [...before, { rule: "self == self", message: "must be a string" }]
+}
+
 const patterns = (node: Node, path: Path): void => {
   for (const { pattern } of [node, ...nodes(node["allOf"])])
     if (typeof pattern === "string") auditPattern(pattern, path)
@@ -143,6 +150,7 @@ const structural = (raw: Node, definitions: Definitions, before: Seen, path: Pat
   if (node["type"] === undefined && node["x-kubernetes-int-or-string"] !== true) {
     node["x-kubernetes-preserve-unknown-fields"] = true
   }
+  formats(node)
   patterns(node, path)
   bounds(node, path)
   return Object.fromEntries(kept.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))

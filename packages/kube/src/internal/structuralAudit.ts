@@ -36,7 +36,10 @@ const anonymous = (node: Readonly<Record<string, unknown>>, path: Path): void =>
 const decodedSide = (node: Readonly<Record<string, unknown>>, path: Path): void => {
   anonymous(node, path)
   const isTransformed = node["_tag"] === "Declaration" && !isClass(node)
-  if (isTransformed && nodes(node["checks"]).length > 0) refuse(path, "a check behind a transformation: use Kind.rule")
+  const unsaid = nodes(node["checks"]).filter(
+    ({ representation }) => !isNode(representation) || representation["id"] !== saidElsewhere
+  )
+  if (isTransformed && unsaid.length > 0) refuse(path, "a check behind a transformation: use Kind.rule")
 }
 
 /** A class is a declaration over a struct. */
