@@ -211,7 +211,12 @@ export const make = () => {
           metadata: { name: ref.name, namespace: ref.namespace ?? "shop" }
         })
       ),
-    delete: (_type, ref) => Effect.sync(() => remove(KubeObjects.key(ref))),
+    delete: (_type, ref) =>
+      Effect.sync(() => {
+        const object = objects.get(KubeObjects.key(ref))
+        if (object?.metadata.finalizers === undefined) remove(KubeObjects.key(ref))
+        else set(ref.name, { ...object, metadata: { ...object.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } })
+      }),
     getPath: () => unsupported
   }
 
