@@ -76,7 +76,7 @@ const External = Schema.Struct({
 
 const DatabaseProvider = Schema.Struct({
   endpoint: Kind.Text(9, 1024)
-    .check(Schema.isPattern(/^https:\/\/[-._~:\/?@!$&()*+,;=%A-Za-z0-9[\]]*[-._~?@!$&()*+,;=%A-Za-z0-9\]]$/u))
+    .check(Schema.isPattern(/^https:\/\/[-._~:/?@!$&()*+,;=%A-Za-z0-9[\]]*[-._~?@!$&()*+,;=%A-Za-z0-9\]]$/u))
     .pipe(described("The https URL of a Berth database provider, without a slash at its end.")),
   caBundle: optional("Certificates in PEM that its certificate is checked with.", Kind.Text(1, 65_536)),
   tokenSecretRef: SecretKeyRef.pipe(described("The token, in the shared namespace."))

@@ -68,7 +68,13 @@ export interface Place {
   readonly column: number
 }
 
-const at = ({ column, line, template }: Place): string => `${template}:${line}:${column}`
+/**
+ * A place as one text: `spec.components[2].env.DATABASE_URL:1:14`.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const at = ({ column, line, template }: Place): string => `${template}:${line}:${column}`
 
 /**
  * The text is not a template of the subset.
@@ -197,8 +203,9 @@ const named = (name: string, source: string, { fault, offset }: Failure): Templa
     case "BadValue":
       return new BadValue({ ...where, sentence: fault.problem })
     case "LimitExceeded":
-      return new LimitExceeded({ ...where, limit: fault.limit, sentence: `more than ${fault.limit} ${fault.what}` })
+      break
   }
+  return new LimitExceeded({ ...where, limit: fault.limit, sentence: `more than ${fault.limit} ${fault.what}` })
 }
 
 const guarded = <A>(name: string, source: string, work: () => A): Result.Result<A, TemplateError> =>
@@ -292,6 +299,8 @@ export const renderRecord = (
 export interface Reference extends Place {
   /** Keys from the root of the context; undefined stands for a key that is only known when the template is rendered. */
   readonly path: ReadonlyArray<string | undefined>
+  /** Whether a condition of the template decides if it is read. */
+  readonly conditional: boolean
 }
 
 /**
@@ -317,8 +326,9 @@ export const mistakes = (template: Template): ReadonlyArray<TemplateError> =>
     named(template.name, template.source, new Failure({ fault, offset }))
   )
 
-const located = ({ name, source }: Template, { offset, path }: Found): Reference => ({
+const located = ({ name, source }: Template, { conditional, offset, path }: Found): Reference => ({
   path,
+  conditional,
   template: name,
   ...place(source, offset)
 })

@@ -120,7 +120,6 @@ describe("Names", () => {
       ...kinds.flatMap((kind) =>
         [1, 2, 9999].flatMap((attempt) => [Names.job(id, kind, attempt), Names.jobInput(id, kind, attempt)])
       ),
-      Names.jobOutputs(id, "provision", 1),
       Names.credentials(id),
       Names.keptBinding(id)
     ]

@@ -186,8 +186,9 @@ const evaluateOperand = (state: State, dot: Value, operand: Operand): Value => {
     case "Pipe":
       return evaluatePipe(state, dot, operand.pipe)
     case "Function":
-      return call(state, dot, operand.name, { first: operand, rest: [], offset: operand.offset }, undefined)
+      break
   }
+  return call(state, dot, operand.name, { first: operand, rest: [], offset: operand.offset }, undefined)
 }
 
 const evaluateCommand = (state: State, dot: Value, command: Command, piped: Value | undefined): Value => {

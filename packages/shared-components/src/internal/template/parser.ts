@@ -9,20 +9,6 @@ export const depthMax = 64
 
 type Closing = { readonly keyword: "end" | "else"; readonly token: Token }
 
-const starts: ReadonlySet<TokenType> = new Set([
-  "Bool",
-  "Char",
-  "Dot",
-  "Field",
-  "Identifier",
-  "Number",
-  "Nil",
-  "RawString",
-  "String",
-  "Variable",
-  "LeftParen"
-])
-
 const shown = ({ text, type }: Token): string =>
   type === "End" ? "the end of the template" : type === "Right" ? "the end of the action" : `"${text.slice(0, 32)}"`
 
@@ -87,40 +73,38 @@ const variable = (parser: Parser, { offset, text }: Token): Operand =>
     ? { type: "Variable", name: text, path: fields(parser, []), offset }
     : fail(offset, { kind: "UnknownVariable", name: text })
 
+/** How an operand begins, by its first token; without the fields behind it. */
+const terms: Partial<Record<TokenType, (parser: Parser, token: Token) => Operand>> = {
+  Identifier: (parser, { offset, text }) =>
+    parser.isFunction(text)
+      ? { type: "Function", name: text, offset }
+      : fail(offset, { kind: "UnknownFunction", name: text }),
+  Dot: (_, { offset }) => ({ type: "Dot", offset }),
+  Nil: (_, { offset }) => ({ type: "Nil", offset }),
+  Bool: (_, { offset, text }) => ({ type: "Bool", value: text === "true", offset }),
+  Field: (parser, { offset, text }) => ({ type: "Field", path: fields(parser, [text.slice(1)]), offset }),
+  Variable: variable,
+  String: (_, { offset, text }) => ({ type: "String", value: quoted(text, offset), offset }),
+  RawString: (_, { offset, text }) => ({ type: "String", value: raw(text), offset }),
+  Number: (_, { offset, text }) => ({ type: "Number", number: numeral(text, offset), offset }),
+  Char: (_, { offset, text }) => {
+    const value = character(text, offset)
+    return { type: "Number", number: { value, integer: value }, offset }
+  },
+  LeftParen: (parser, { offset }) => ({
+    type: "Pipe",
+    pipe: parser.nested(offset, () => pipeline(parser, "parentheses", "RightParen")),
+    offset
+  })
+}
+
 /** One operand without the fields behind it; undefined when none is here. */
 const term = (parser: Parser): Operand | undefined => {
   const token = parser.peek()
-  const { offset, text, type } = token
-  if (!starts.has(type)) return undefined
+  const begin = terms[token.type]
+  if (begin === undefined) return undefined
   parser.at++
-  switch (type) {
-    case "Identifier":
-      return parser.isFunction(text)
-        ? { type: "Function", name: text, offset }
-        : fail(offset, { kind: "UnknownFunction", name: text })
-    case "Dot":
-      return { type, offset }
-    case "Nil":
-      return { type, offset }
-    case "Bool":
-      return { type, value: text === "true", offset }
-    case "Field":
-      return { type, path: fields(parser, [text.slice(1)]), offset }
-    case "Variable":
-      return variable(parser, token)
-    case "String":
-      return { type, value: quoted(text, offset), offset }
-    case "RawString":
-      return { type: "String", value: raw(text), offset }
-    case "Number":
-      return { type, number: numeral(text, offset), offset }
-    case "Char": {
-      const value = character(text, offset)
-      return { type: "Number", number: { value, integer: value }, offset }
-    }
-    default:
-      return { type: "Pipe", pipe: parser.nested(offset, () => pipeline(parser, "parentheses", "RightParen")), offset }
-  }
+  return begin(parser, token)
 }
 
 const operand = (parser: Parser): Operand | undefined => {
@@ -188,7 +172,7 @@ const pipeline = (parser: Parser, where: string, end: "Right" | "RightParen"): P
   for (;;) {
     const token = parser.skipSpace()
     if (token.type === end) break
-    if (!starts.has(token.type)) parser.unexpected(token, where)
+    if (terms[token.type] === undefined) parser.unexpected(token, where)
     commands.push(command(parser))
   }
   const closing = parser.next()

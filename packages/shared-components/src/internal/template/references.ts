@@ -14,6 +14,8 @@ export type Path = ReadonlyArray<string | undefined>
 export interface Found {
   readonly path: Path
   readonly offset: number
+  /** Whether a condition decides if it is read. */
+  readonly conditional: boolean
 }
 
 /** The context paths that a value may be; empty for a value that is made by the template itself. */
@@ -51,15 +53,28 @@ class Reader {
   variables: Array<Declared> = [{ name: "$", site: "$" }]
   grew = false
   passes = 0
+  conditions = 0
+
+  at(offset: number, path: Path): Found {
+    return { path, offset, conditional: this.conditions > 0 }
+  }
+
+  /** Follows what may or may not be evaluated. */
+  conditionally<A>(work: () => A): A {
+    this.conditions++
+    const made = work()
+    this.conditions--
+    return made
+  }
 
   /** The value itself is read. */
   use(offset: number, origins: Origins): void {
-    for (const path of origins) this.found.set(`${offset} ${id(path)}`, { path, offset })
+    for (const path of origins) this.found.set(`${offset} ${id(path)}`, this.at(offset, path))
   }
 
   /** The value is looked through, on the way to something in it. */
   pass(offset: number, origins: Origins): void {
-    for (const path of origins) this.passed.set(`${offset} ${id(path)}`, { path, offset })
+    for (const path of origins) this.passed.set(`${offset} ${id(path)}`, this.at(offset, path))
   }
 
   grow(site: string, origins: Origins): void {
@@ -106,35 +121,38 @@ const called = (reader: Reader, dot: Origins, name: string, command: Command, pi
   const count = rest.length + (piped === undefined ? 0 : 1)
   const problem = definition === undefined ? undefined : arity(definition, name, count)
   if (problem !== undefined) reader.faults.push({ fault: { kind: "BadValue", problem }, offset })
-  const values = [...rest.map((each) => originsOf(reader, dot, each)), ...(piped === undefined ? [] : [piped])]
+  const shortCircuits = name === "and" || name === "or"
+  const followed = rest.map((each, at) =>
+    shortCircuits && at > 0 ? reader.conditionally(() => originsOf(reader, dot, each)) : originsOf(reader, dot, each)
+  )
+  const values = [...followed, ...(piped === undefined ? [] : [piped])]
   // These give back one of their arguments; whoever takes the result reads it.
-  if (name === "and" || name === "or" || name === "default") {
-    values.forEach((each, at) => reader.pass(rest[at]?.offset ?? offset, each))
+  if (shortCircuits || name === "default") {
+    values.forEach((each, at) => {
+      const pass = () => reader.pass(rest[at]?.offset ?? offset, each)
+      if (shortCircuits && at > 0) reader.conditionally(pass)
+      else pass()
+    })
     return union(...values)
   }
   values.forEach((each, at) => reader.use(rest[at]?.offset ?? offset, each))
   return []
 }
 
+const variableOrigins = (reader: Reader, name: string): Origins => {
+  if (name === "$") return [[]]
+  const declared = reader.variables.findLast((each) => each.name === name)
+  return declared === undefined ? [] : (reader.sites.get(declared.site) ?? [])
+}
+
 const originsOf = (reader: Reader, dot: Origins, operand: Operand): Origins => {
-  switch (operand.type) {
-    case "Dot":
-      return dot
-    case "Field":
-      return extend(dot, operand.path)
-    case "Variable": {
-      const declared = reader.variables.findLast((each) => each.name === operand.name)
-      return extend(operand.name === "$" ? [[]] : (reader.sites.get(declared?.site ?? "") ?? []), operand.path)
-    }
-    case "Chain":
-      return extend(originsOf(reader, dot, operand.operand), operand.path)
-    case "Pipe":
-      return pipeOrigins(reader, dot, operand.pipe)
-    case "Function":
-      return called(reader, dot, operand.name, { first: operand, rest: [], offset: operand.offset }, undefined)
-    default:
-      return []
-  }
+  if (operand.type === "Dot") return dot
+  if (operand.type === "Field") return extend(dot, operand.path)
+  if (operand.type === "Variable") return extend(variableOrigins(reader, operand.name), operand.path)
+  if (operand.type === "Chain") return extend(originsOf(reader, dot, operand.operand), operand.path)
+  if (operand.type === "Pipe") return pipeOrigins(reader, dot, operand.pipe)
+  if (operand.type !== "Function") return []
+  return called(reader, dot, operand.name, { first: operand, rest: [], offset: operand.offset }, undefined)
 }
 
 const commandOrigins = (reader: Reader, dot: Origins, command: Command, piped: Origins | undefined): Origins => {
@@ -172,8 +190,10 @@ const branch = (reader: Reader, dot: Origins, { body, otherwise, pipe, type }: B
     if (type === "Range") {
       reader.set(pipe, [...(pipe.variables.length > 1 ? [[]] : []), pipe.assigns ? union(elements, value) : elements])
     }
-    reader.scoped(() => walk(reader, type === "If" ? dot : type === "With" ? value : elements, body))
-    if (otherwise !== undefined) walk(reader, dot, otherwise)
+    reader.conditionally(() => {
+      reader.scoped(() => walk(reader, type === "If" ? dot : type === "With" ? value : elements, body))
+      if (otherwise !== undefined) walk(reader, dot, otherwise)
+    })
   })
 
 const walk = (reader: Reader, dot: Origins, nodes: ReadonlyArray<Node>): void => {
