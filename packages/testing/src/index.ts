@@ -1,3 +1,5 @@
 export * as Cluster from "./Cluster.ts"
 export * as EmbeddedCluster from "./EmbeddedCluster.ts"
+export * as JobController from "./JobController.ts"
+export * as PodRunner from "./PodRunner.ts"
 export * as Postgres from "./Postgres.ts"

@@ -204,6 +204,7 @@ export const temporaryFolder = (prefix: string, mode = 0o700): Effect.Effect<str
             return resume(Effect.void)
           }
           child.once("exit", () => resume(Effect.void))
+          child.ref()
           child.stdin.end()
         })
     ),
