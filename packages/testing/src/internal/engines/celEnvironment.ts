@@ -6,7 +6,7 @@
  *
  * @since 0.1.0
  */
-import { Environment } from "@marcbachmann/cel-js"
+import { Environment, type Optional } from "@marcbachmann/cel-js"
 import { type CelFunction, functions } from "./celFunctions.ts"
 import { Cidr, functions as networkFunctions, Ip, NamedFormat } from "./celNetwork.ts"
 import { Quantity } from "./celQuantity.ts"
@@ -105,16 +105,28 @@ const register = (environment: Environment, { check, run, handler }: CelFunction
 export const checking = base(false)
 
 /** The environment to run in. */
-export const running = base(true)
+export const running = base(true).registerFunction("optional.present(): dyn", (optional: Optional) => optional.value())
 
-const TOKENS = /("""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\b(has|matches)(?=\s*\()/gu
-const RENAMED: { readonly [name: string]: string } = { has: "hasField", matches: "matchesRegex" }
+const TEXTS = /"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'/u.source
+const CALLS = new RegExp(`(?:${TEXTS})|\\b([a-z]+)(?=\\s*\\()`, "gu")
 
-/** The expression with calls of built-in functions replaced by this module's. */
-export const rewrite = (expression: string): string =>
-  expression.replaceAll(TOKENS, (match, _text: string | undefined, name: string | undefined) =>
-    name === undefined ? match : (RENAMED[name] ?? match)
+const CHECKED: ReadonlyMap<string, string> = new Map([
+  ["has", "hasField"],
+  ["matches", "matchesRegex"]
+])
+/** The library takes what `value()` gives for a type of its own when it cannot know the type. */
+const RUN: ReadonlyMap<string, string> = new Map([...CHECKED, ["value", "present"]])
+
+const rename = (expression: string, names: ReadonlyMap<string, string>): string =>
+  expression.replaceAll(CALLS, (match, name: string | undefined) =>
+    name === undefined ? match : (names.get(name) ?? match)
   )
+
+/** The expression to check, with calls of built-in functions replaced by this module's. */
+export const rewriteToCheck = (expression: string): string => rename(expression, CHECKED)
+
+/** The expression to run, with calls of built-in functions replaced by this module's. */
+export const rewriteToRun = (expression: string): string => rename(expression, RUN)
 
 /** A duration, or the text when it is none. */
 export const toDuration = (text: string): unknown => {

@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import { EvaluationError, type ParseResult, ParseError, TypeError as CelTypeError } from "@marcbachmann/cel-js"
-import { checking, rewrite, running } from "./celEnvironment.ts"
+import { checking, rewriteToCheck, rewriteToRun, running } from "./celEnvironment.ts"
 import { declareType } from "./celTypes.ts"
 import type { Schema } from "./schema.ts"
 
@@ -21,7 +21,7 @@ export const usesOldSelf = (expression: string): boolean => /\boldSelf\b/u.test(
 /** Parses an expression to run it. */
 export const parseProgram = (expression: string): Program => {
   try {
-    return { run: running.parse(rewrite(expression)) }
+    return { run: running.parse(rewriteToRun(expression)) }
   } catch (error) {
     return { error: compileError(error, expression) }
   }
@@ -37,7 +37,7 @@ export const makeChecker = (schema: Schema) => {
 
   return (expression: string, optionalOldSelf: boolean): { readonly type: string } | Wrong => {
     try {
-      const result = (optionalOldSelf ? optional : transition).check(rewrite(expression))
+      const result = (optionalOldSelf ? optional : transition).check(rewriteToCheck(expression))
       if (result.valid) return { type: result.type ?? "dyn" }
       return { error: compileError(result.error, expression) }
     } catch (error) {

@@ -128,7 +128,8 @@ const runRule = (
     if (compiled.program(context) === true) return []
   } catch (error) {
     const shown = isObject(value) || isArray(value) ? (site.schema.type ?? "object") : value
-    const why = `${evaluationError(error)} evaluating rule: ${compiled.rule.rule.trim()}`
+    const named = (compiled.rule.message ?? "").trim() || compiled.rule.rule.trim()
+    const why = `${evaluationError(error)} evaluating rule: ${named}`
     return [invalid(field, shown, why)]
   }
   return [refuse(compiled, messageOf(compiled, context), site, value, path)]

@@ -152,13 +152,14 @@ const checkNested = (schema: Schema, { path }: Place): ReadonlyArray<Cause> => {
   // `anyOf: [{type: integer}, {type: string}]` is how int-or-string is spelt.
   if (/\.anyOf\[[01]\]$/u.test(path) && INT_OR_STRING.some((branch) => equal(branch, schema))) return []
   return STRUCTURAL_ONLY.filter((key) => Object.hasOwn(schema, key)).map((key) =>
-    forbidden(`${path}.${key}`, "must be empty to be structural")
+    forbidden(`${path}.${key}`, `must be ${key === "default" ? "undefined" : "empty"} to be structural`)
   )
 }
 
 const checkStructure = (schema: Schema, { path }: Place): ReadonlyArray<Cause> => {
   const causes: Array<Cause> = []
-  if (schema.type === undefined && !isIntOrString(schema) && !isPreserving(schema)) {
+  const isReference = Object.hasOwn(schema, "$ref")
+  if (schema.type === undefined && !isIntOrString(schema) && !isPreserving(schema) && !isReference) {
     const kind = path.endsWith(".items") ? "array items" : "object fields"
     causes.push(required(`${path}.type`, `must not be empty for specified ${kind}`))
   }
