@@ -154,7 +154,7 @@ const circles = (
  * @since 0.1.0
  */
 export const problems = (template: TemplateSpec, environment?: EnvironmentSpec): ReadonlyArray<DependencyError> => {
-  const known = template.components.map(({ name }) => name)
+  const known: ReadonlyArray<string> = template.components.map(({ name }) => name)
   const dependencies = all(template, environment)
   return [
     ...dependencies

@@ -283,7 +283,7 @@ const start = Effect.fnUntraced(function* (
 ): Effect.fn.Return<never, ProvisionError, Client> {
   const client = yield* Client
   const entry: Entry = {
-    name: Names.job(order.sliceId, order.action, attempt),
+    name: Identifier.Identifier.make(Names.job(order.sliceId, order.action, attempt)),
     action: order.action,
     attempt,
     inputHash: order.inputHash,
@@ -299,7 +299,7 @@ const start = Effect.fnUntraced(function* (
 })
 
 const withUid = (entry: Entry, { metadata }: KubeObject): Entry =>
-  metadata.uid === undefined ? entry : { ...entry, uid: metadata.uid }
+  metadata.uid === undefined ? entry : { ...entry, uid: Identifier.Identifier.make(metadata.uid) }
 
 const rendered = <A>({ action, provider }: Order, result: Result.Result<A, Template.TemplateError>) =>
   Effect.mapError(Effect.fromResult(result), (error) => {

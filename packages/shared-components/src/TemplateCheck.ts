@@ -207,7 +207,7 @@ const overrides = (
   template: EnvironmentTemplate["spec"],
   world: World
 ): ReadonlyArray<Problem> => {
-  const known = template.components.map(({ name }) => name)
+  const known: ReadonlyArray<string> = template.components.map(({ name }) => name)
   const unknown = (path: string, names: ReadonlyArray<string>): ReadonlyArray<Problem> =>
     names
       .filter((name) => !known.includes(name))

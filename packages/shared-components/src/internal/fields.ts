@@ -7,15 +7,22 @@ const { optionalKey } = Schema
 /** Documents a field that may be left out. */
 export const optional = <S extends Schema.Top>(text: string, schema: S) => optionalKey(Kind.described(text)(schema))
 
+/** Names may be shown: what has one of these shapes is an identifier, which failures' messages take. */
+const identifier = Schema.brand("Identifier")
+
 /** The name of an object, as the API server takes it. */
-export const ObjectName = Kind.Text(1, 253).check(
-  Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u)
-)
+export const ObjectName = Kind.Text(1, 253)
+  .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u))
+  .pipe(identifier)
 
 /** The name of a namespace, a component or anything else that must be a DNS label. */
-export const Label = Kind.Text(1, 63).check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u))
+export const Label = Kind.Text(1, 63)
+  .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/u))
+  .pipe(identifier)
 
-export const Uid = Kind.Text(1, 128).check(Schema.isPattern(/^[A-Za-z0-9][-A-Za-z0-9]*$/u))
+export const Uid = Kind.Text(1, 128)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
 
 /** A key of a Secret. */
 export const DataKey = Kind.Text(1, 253).check(Schema.isPattern(/^[-._a-zA-Z0-9]+$/u))

@@ -1,0 +1,199 @@
+/**
+ * Gives a slice its place at a shared component: in order of arrival, never more than there are.
+ *
+ * **Guarantees**
+ * - S1: a place is an entry in the {@link Ledger}, changed by compare-and-swap; everything else here only saves work.
+ * - S2: who waits is admitted in order of arrival and sees its position. Only the first in line tries; the others are told when the
+ *   line moves.
+ * - S3: a Lease that is lost in the middle leaves an entry, a label or a phase that the next pass finishes or undoes.
+ * - S6: the shared component is read from the API server before and after, so that one that is being deleted admits nobody.
+ *
+ * **Caveats**
+ * - Where `maxConsumers` is lowered below what is taken, nobody is evicted.
+ *
+ * @since 0.1.0
+ */
+import { Client } from "@berth/kube/Client"
+import * as Conditions from "@berth/kube/Conditions"
+import type * as KubeError from "@berth/kube/KubeError"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import { Effect, Option } from "effect"
+import * as ConsumerLabel from "./ConsumerLabel.ts"
+import { orNone } from "./internal/request.ts"
+import * as Ledger from "./Ledger.ts"
+import * as Names from "./Names.ts"
+import { ProvisionLeases } from "./ProvisionLease.ts"
+import { consumerOf, isInLine, phaseOf, Records } from "./Records.ts"
+import { Settings } from "./Settings.ts"
+import { SharedComponent } from "./SharedComponent.ts"
+import { Slice } from "./Slice.ts"
+import * as SliceRecord from "./SliceRecord.ts"
+
+type ProvisionError = Disposition.ProvisionError
+type Services = Client | ProvisionLeases | Records | Settings
+
+/**
+ * Why a slice has no place yet.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `waiting_in_line` | others came first | looked at when the line moves | wait, or raise `maxConsumers` |
+ * | `at_capacity` | the first in line, and all places are taken | looked at when one is given up | wait, or raise `maxConsumers` |
+ * | `another_registers` | the Lease is held | tried again in a second | nothing |
+ * | `not_ready` | the shared component is not Ready | looked at when it is | see its conditions |
+ * | `closing` | it is being deleted | nothing while it is | choose another one |
+ * | `replaced` | it is gone, or another of its name is there | the environment asks for a slice of the new one | nothing |
+ * | `no_namespace` | the environment's namespace is gone | tried again | nothing |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("admission", {
+  waiting_in_line: Disposition.yield("Waiting for a place at {shared}: number {position} in line."),
+  at_capacity: Disposition.yield("Waiting for a place at {shared}: number 1 in line, all {places} places are taken."),
+  another_registers: Disposition.yield("Waiting for another registration at {shared} to end."),
+  not_ready: Disposition.yield("Waiting for {shared} to be ready."),
+  closing: Disposition.yield("{shared} is being deleted and admits nobody."),
+  replaced: Disposition.yield("{shared} does not exist any more, or is another one now."),
+  no_namespace: Disposition.yield("Waiting for the namespace {namespace} to be there.")
+})
+
+/**
+ * How far a position is counted; it is the limit plus one for whoever stands behind.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const positionMax = 20
+
+/**
+ * Admits the slice; succeeds once it has a place.
+ *
+ * **Errors**: {@link Reasons}, and what a failed request means.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const admit = Effect.fn("Admission.admit")(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  if (SliceRecord.statusOf(slice).phase !== "Waiting") return
+  const shared = slice.spec.sharedComponent
+  const found = yield* usable(slice)
+  if (found.spec.maxConsumers > 0) yield* beFirst(record, slice)
+  const leases = yield* ProvisionLeases
+  const done = yield* leases
+    .withLease(Names.provisionLease(shared.name), register(record, slice))
+    .pipe(KubeFailure.classified)
+  if (Option.isNone(done)) return yield* Reasons.another_registers({ shared: shared.name }, { after: "1 second" })
+})
+
+/**
+ * Makes sure, before anything is made outside, that the slice has its place by the API server's word: a ledger that was lost may have
+ * been made again without it. Back to Waiting where there is none left.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const confirm = Effect.fn("Admission.confirm")(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  const { maxConsumers } = (yield* usable(slice)).spec
+  if (maxConsumers === 0) return
+  const book = yield* bookOf(slice)
+  if (yield* KubeFailure.classified(Ledger.reserve(book, slice.metadata.uid, maxConsumers))) return
+  yield* record.writeStatus({ phase: "Waiting" })
+  return yield* Reasons.at_capacity({ shared: slice.spec.sharedComponent.name, places: maxConsumers })
+})
+
+/**
+ * Gives the place up, and takes the label off.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const leave = Effect.fn("Admission.leave")(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  yield* ConsumerLabel.write(consumerOf(slice).namespace, { [ConsumerLabel.prefix + slice.spec.sliceId]: null })
+  yield* KubeFailure.classified(Ledger.release(yield* bookOf(slice), slice.metadata.uid))
+})
+
+/**
+ * Where the places of a shared component are counted.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const book = (
+  shared: { readonly name: string; readonly uid: string },
+  managementNamespace: string
+): Ledger.Book => ({
+  name: Names.ledger(shared.name),
+  namespace: managementNamespace,
+  uid: shared.uid,
+  members: holders(shared.uid, managementNamespace)
+})
+
+const bookOf = (slice: Slice) =>
+  Effect.map(Settings, ({ managementNamespace }) => book(slice.spec.sharedComponent, managementNamespace))
+
+/** Every record that is past waiting has a place. Asked only where a ledger was lost: it lists the records. */
+const holders = (uid: string, namespace: string): Effect.Effect<ReadonlyArray<string>, KubeError.KubeError, Client> =>
+  Client.use((client) => client.list(Slice, { namespace })).pipe(
+    Effect.map(({ items }) =>
+      items.flatMap((slice) =>
+        slice.spec.sharedComponent.uid === uid && phaseOf(slice) !== "Waiting" ? (slice.metadata.uid ?? []) : []
+      )
+    )
+  )
+
+/** The shared component as the API server has it now, if it may admit anybody. */
+const usable = Effect.fnUntraced(function* (slice: Slice) {
+  const { managementNamespace } = yield* Settings
+  const shared = slice.spec.sharedComponent
+  const ref = { name: shared.name, namespace: managementNamespace }
+  const found = yield* orNone(Client.use((client) => client.get(SharedComponent, ref)))
+  if (Option.isNone(found) || found.value.metadata.uid !== shared.uid) {
+    return yield* Reasons.replaced({ shared: shared.name })
+  }
+  const { metadata, spec, status } = found.value
+  if (metadata.deletionTimestamp !== undefined) return yield* Reasons.closing({ shared: shared.name })
+  if (!Conditions.isTrue(status?.conditions ?? [], "Ready")) return yield* Reasons.not_ready({ shared: shared.name })
+  return { uid: metadata.uid, spec: { ...spec, maxConsumers: spec.maxConsumers ?? 0 } }
+})
+
+/** Yields with the position unless the slice is the first in line. */
+const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
+  const records = yield* Records
+  const line = yield* records.line(slice.spec.sharedComponent.uid)
+  const index = line.findIndex(({ metadata }) => metadata.uid === slice.metadata.uid)
+  if (index === 0) return
+  const position = Math.min(index < 0 ? line.length + 1 : index + 1, positionMax + 1)
+  yield* record.writeStatus({ position })
+  // Woken when the line moves; the delay is for a move that was missed.
+  return yield* Reasons.waiting_in_line({ shared: slice.spec.sharedComponent.name, position }, { after: "5 minutes" })
+})
+
+const register = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
+  const shared = slice.spec.sharedComponent
+  const { maxConsumers } = (yield* usable(slice)).spec
+  const places = yield* bookOf(slice)
+  if (maxConsumers > 0 && !(yield* KubeFailure.classified(Ledger.reserve(places, slice.metadata.uid, maxConsumers)))) {
+    yield* record.writeStatus({ position: 1 })
+    return yield* Reasons.at_capacity({ shared: shared.name, places: maxConsumers }, { after: "1 minute" })
+  }
+  const { namespace } = consumerOf(slice)
+  if (!(yield* ConsumerLabel.write(namespace, ConsumerLabel.labels([slice.spec])))) {
+    yield* leave(record)
+    return yield* Reasons.no_namespace({ namespace: namespace })
+  }
+  // Once more: whoever began to delete it meanwhile did not see this consumer.
+  yield* Effect.tapError(usable(slice), () => leave(record))
+  yield* record.writeStatus({ phase: "Reserved" }, ["position"])
+})
