@@ -6,6 +6,8 @@ const isObject = (u: unknown): u is { readonly [key: string]: Json } =>
   typeof u === "object" && u !== null && !Array.isArray(u)
 const isList = (u: unknown): u is ReadonlyArray<Json> => Array.isArray(u)
 const isNode = (u: unknown): u is Node => typeof u === "object" && u !== null && !Array.isArray(u)
+const texts = (u: unknown): ReadonlyArray<string> =>
+  Array.isArray(u) ? u.filter((each) => typeof each === "string") : []
 const isOpen = (node: Node) => node["x-kubernetes-preserve-unknown-fields"] === true
 
 /** The schema of a field; undefined where the field is unknown and anything is allowed. */
@@ -77,8 +79,8 @@ const ofNumber = (node: Node, value: number): ReadonlyArray<string> => {
 }
 
 const keyOf = (node: Node, item: Json): string => {
-  const keys = node["x-kubernetes-list-map-keys"]
-  return JSON.stringify(isList(keys) && isObject(item) ? keys.map((key) => item[String(key)] ?? null) : item)
+  const keys = texts(node["x-kubernetes-list-map-keys"])
+  return JSON.stringify(keys.length > 0 && isObject(item) ? keys.map((key) => item[key] ?? null) : item)
 }
 
 const ofList = (node: Node, value: ReadonlyArray<Json>): ReadonlyArray<string> => {
@@ -94,9 +96,9 @@ const ofList = (node: Node, value: ReadonlyArray<Json>): ReadonlyArray<string> =
 
 const ofObject = (node: Node, value: { readonly [key: string]: Json }): ReadonlyArray<string> => {
   const { maxProperties, required } = node
-  const missing = isList(required) ? required.filter((key) => !Object.hasOwn(value, String(key))) : []
+  const missing = texts(required).filter((key) => !Object.hasOwn(value, key))
   return [
-    ...missing.map((key) => `missing ${String(key)}`),
+    ...missing.map((key) => `missing ${key}`),
     ...(typeof maxProperties === "number" && Object.keys(value).length > maxProperties ? ["too many"] : []),
     ...Object.entries(value).flatMap(([key, child]) => {
       const schema = below(node, key)
@@ -116,9 +118,8 @@ const ofRule = (rule: string, value: Json): boolean => {
 
 const ofRules = (node: Node, value: Json): ReadonlyArray<string> => {
   const rules = node["x-kubernetes-validations"]
-  return isList(rules)
-    ? rules.map((each) => String(isNode(each) && each["rule"])).filter((rule) => !ofRule(rule, value))
-    : []
+  const all = texts(isList(rules) ? rules.map((each) => (isNode(each) ? each["rule"] : undefined)) : [])
+  return all.filter((rule) => !ofRule(rule, value))
 }
 
 /** Why the API server refuses the value; empty when it does not. */
