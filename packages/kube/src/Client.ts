@@ -5,19 +5,27 @@
  * - K1: objects are raw JSON; fields that no type names survive.
  * - K3: every request has a deadline; errors are the closed union {@link KubeError.KubeError}.
  * - K4: `apply` is server-side apply; patches state their type; status goes through the status subresource.
+ * - K5: lists are paged, begin anew when a page has expired, and can be read without holding all of them.
+ * - K6: nothing is logged, and what is said about Secrets quotes nothing of them.
+ *
+ * **Caveats**
+ * - How many requests run at once is up to the caller: each needs a connection while it runs.
+ * - An object without the namespace that its kind needs, or without a name where one object is meant, is refused as Invalid
+ *   before it is sent.
  *
  * @since 0.1.0
  */
-import { Context, Duration, Effect, Layer, Stream } from "effect"
+import { Context, type Duration, Effect, Layer, Stream } from "effect"
 import type { Connection } from "./Connection.ts"
 import * as Calls from "./internal/calls.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as Json from "./internal/json.ts"
 import * as Paging from "./internal/paging.ts"
+import * as Requests from "./internal/requests.ts"
 import * as WatchLines from "./internal/watchLines.ts"
 import type * as KubeError from "./KubeError.ts"
 import type { Draft, KubeObject, Ref } from "./KubeObject.ts"
-import { apiVersion, type ResourceType } from "./ResourceType.ts"
+import type { ResourceType } from "./ResourceType.ts"
 import * as Transport from "./Transport.ts"
 
 /**
@@ -40,7 +48,10 @@ export interface Selection {
  * @since 0.1.0
  */
 export interface RequestOptions {
-  /** How long to wait for the answer, waiting for a Retry-After included. Default 30 s. */
+  /**
+   * How long to wait for the answer, waiting for a Retry-After included; of a list, for each page. Default 30 s. A request
+   * that ends with Timeout may have taken effect.
+   */
   readonly deadline?: Duration.Input | undefined
 }
 
@@ -157,7 +168,7 @@ export class Client extends Context.Service<
       type: ResourceType<O>,
       options?: ListOptions
     ) => Effect.Effect<ObjectList<O>, KubeError.KubeError>
-    /** The same, a page in memory at a time. */
+    /** The same, a page in memory at a time. After a restart only what is new or has changed since is given. */
     readonly listStream: <O extends KubeObject>(
       type: ResourceType<O>,
       options?: ListOptions
@@ -201,108 +212,6 @@ export class Client extends Context.Service<
   }
 >()("@berth/kube/Client") {}
 
-const fieldManagerDefault = "berth"
-
-const pageSizeDefault = 500
-
-const patchTypes = {
-  merge: "application/merge-patch+json",
-  strategic: "application/strategic-merge-patch+json",
-  json: "application/json-patch+json"
-} as const
-
-const metadataOnly = (list: "" | "List"): string =>
-  `application/json;as=PartialObjectMetadata${list};g=meta.k8s.io;v=v1,application/json`
-
-const selectionQuery = (options: Selection & { readonly resourceVersion?: string | undefined }) => ({
-  labelSelector: options.labelSelector,
-  fieldSelector: options.fieldSelector,
-  resourceVersion: options.resourceVersion
-})
-
-const listCall = (type: ResourceType, options: ListOptions, token: string | undefined): Exchange.Call =>
-  Calls.collection({
-    verb: "list",
-    method: "GET",
-    type,
-    namespace: options.namespace,
-    deadline: options.deadline,
-    ...(options.metadataOnly === true ? { accept: metadataOnly("List") } : {}),
-    query: {
-      ...selectionQuery(options),
-      limit: String(options.pageSize ?? pageSizeDefault),
-      // The token says which version is read on, and the server refuses both together.
-      ...(token === undefined ? {} : { continue: token, resourceVersion: undefined })
-    }
-  })
-
-const watchCall = (type: ResourceType, options: WatchOptions): Exchange.Call =>
-  Calls.collection({
-    verb: "watch",
-    method: "GET",
-    type,
-    namespace: options.namespace,
-    deadline: undefined,
-    ...(options.metadataOnly === true ? { accept: metadataOnly("") } : {}),
-    query: {
-      ...selectionQuery(options),
-      watch: "true",
-      allowWatchBookmarks: "true",
-      ...(options.sendInitialEvents === true
-        ? { sendInitialEvents: "true", resourceVersionMatch: "NotOlderThan" }
-        : {}),
-      ...(options.timeout === undefined
-        ? {}
-        : { timeoutSeconds: String(Math.max(1, Math.ceil(Duration.toSeconds(options.timeout)))) })
-    }
-  })
-
-interface Write {
-  readonly verb: "create" | "update" | "patch"
-  readonly method: "POST" | "PUT" | "PATCH"
-  readonly contentType?: string
-  readonly body: object
-  readonly force?: boolean
-}
-
-const writeCall = (type: ResourceType, ref: Partial<Ref>, options: WriteOptions, write: Write) =>
-  Calls.object({
-    ...write,
-    type,
-    ref,
-    subresource: options.subresource,
-    deadline: options.deadline,
-    query: {
-      fieldManager: options.fieldManager ?? fieldManagerDefault,
-      dryRun: options.dryRun === true ? "All" : undefined,
-      force: write.force === true ? "true" : undefined
-    }
-  })
-
-const deleteCall = (type: ResourceType, ref: Ref, options: DeleteOptions) =>
-  Calls.object({
-    verb: "delete",
-    method: "DELETE",
-    type,
-    ref,
-    deadline: options.deadline,
-    body: {
-      apiVersion: "v1",
-      kind: "DeleteOptions",
-      propagationPolicy: options.propagationPolicy ?? "Background",
-      preconditions: options.preconditions,
-      gracePeriodSeconds: options.gracePeriodSeconds,
-      dryRun: options.dryRun === true ? ["All"] : undefined
-    }
-  })
-
-/** A draft says what it is only where its author cared to. */
-const whole = (type: ResourceType, draft: Draft<KubeObject>): object => ({
-  apiVersion: apiVersion(type),
-  kind: type.kind,
-  ...draft
-})
-
 const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
   const exchange = <O extends KubeObject>(
     type: ResourceType<O>,
@@ -315,7 +224,7 @@ const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
 
   const pages = (type: ResourceType, options: ListOptions) =>
     Paging.pages((token) =>
-      Effect.map(Exchange.json(transport, listCall(type, options, token)), (map) => Paging.fromMap(type, map))
+      Effect.map(Exchange.json(transport, Requests.list(type, options, token)), (map) => Paging.fromMap(type, map))
     )
 
   return {
@@ -329,7 +238,7 @@ const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
     listStream: <O extends KubeObject>(type: ResourceType<O>, options: ListOptions = {}) =>
       Stream.map(Paging.items(pages(type, options)), (item) => Json.asObject(type, item)),
     watch: <O extends KubeObject>(type: ResourceType<O>, options: WatchOptions = {}) => {
-      const call = watchCall(type, options)
+      const call = Requests.watch(type, options)
       return Stream.unwrap(
         Effect.map(Exchange.opened(transport, call), ({ body }) =>
           Stream.mapEffect(WatchLines.decode(body, call.about), (line) => WatchLines.toEvent(type, call, line))
@@ -339,39 +248,56 @@ const make = (transport: Transport.Transport["Service"]): Client["Service"] => {
     create: (type, object, options = {}) =>
       exchange(
         type,
-        writeCall(type, object.metadata, options, { verb: "create", method: "POST", body: whole(type, object) })
+        Requests.write(type, object.metadata, options, {
+          verb: "create",
+          method: "POST",
+          body: Requests.whole(type, object)
+        })
       ),
     update: (type, object, options = {}) =>
-      exchange(type, writeCall(type, object.metadata, options, { verb: "update", method: "PUT", body: object })),
+      exchange(type, Requests.write(type, object.metadata, options, { verb: "update", method: "PUT", body: object })),
     patch: (type, ref, { patch, type: patchType }, options = {}) =>
       exchange(
         type,
-        writeCall(type, ref, options, {
+        Requests.write(type, ref, options, {
           verb: "patch",
           method: "PATCH",
-          contentType: patchTypes[patchType],
+          contentType: Requests.patchTypes[patchType],
           body: patch
         })
       ),
     apply: (type, object, options = {}) =>
       exchange(
         type,
-        writeCall(type, object.metadata, options, {
+        Requests.write(type, object.metadata, options, {
           verb: "patch",
           method: "PATCH",
           // JSON is YAML, too.
           contentType: "application/apply-patch+yaml",
-          body: whole(type, object),
+          body: Requests.whole(type, object),
           force: options.force === true
         })
       ),
-    delete: (type, ref, options = {}) => Effect.asVoid(exchange(type, deleteCall(type, ref, options))),
+    delete: (type, ref, options = {}) => Effect.asVoid(exchange(type, Requests.remove(type, ref, options))),
     getPath: (path, options = {}) => Exchange.json(transport, Calls.path(path, options.deadline))
   }
 }
 
 /**
  * The client over a {@link Transport.Transport}.
+ *
+ * **Example** (A server that is down)
+ * ```ts
+ * import * as Client from "@berth/kube/Client"
+ * import * as KubeError from "@berth/kube/KubeError"
+ * import * as Transport from "@berth/kube/Transport"
+ * import { Effect, Layer } from "effect"
+ *
+ * const down = Layer.succeed(Transport.Transport, {
+ *   request: ({ about }) => Effect.fail(new KubeError.Unreachable({ ...about, cause: "unplugged" }))
+ * })
+ * export const client = Layer.provide(Client.layer, down)
+ * ```
  *
  * @category layers
  * @since 0.1.0
@@ -383,6 +309,24 @@ export const layer: Layer.Layer<Client, never, Transport.Transport> = Layer.effe
 
 /**
  * The client of one cluster, over a pool of connections of its own.
+ *
+ * **Example** (The namespaces of the cluster at hand)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Client from "@berth/kube/Client"
+ * import * as Connection from "@berth/kube/Connection"
+ * import { Effect, Layer, Stream } from "effect"
+ *
+ * const program = Effect.gen(function*() {
+ *   const client = yield* Client.Client
+ *   yield* Stream.runForEach(client.listStream(Builtin.Namespace), ({ metadata }) => Effect.log(metadata.name))
+ * })
+ *
+ * export const main = Effect.provide(
+ *   program,
+ *   Layer.unwrap(Effect.map(Connection.detect(), Client.layerFromConnection))
+ * )
+ * ```
  *
  * @category layers
  * @since 0.1.0

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Redacted, Stream } from "effect"
+import { Effect, Exit, Fiber, Layer, Redacted, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,6 +9,7 @@ import * as Connection from "../src/Connection.ts"
 import { version } from "../src/internal/version.ts"
 import * as Transport from "../src/Transport.ts"
 import { makeAuthority } from "./support/certificates.ts"
+import { httpProxy, socksProxy } from "./support/proxies.ts"
 import { serve, silence } from "./support/server.ts"
 
 const about = { verb: "get", resource: "pods", namespace: "shop", name: "web" }
@@ -354,6 +355,84 @@ describe("Transport", () => {
         "impersonate-group": "dev, ops",
         "impersonate-extra-example.com%2fteam": "blue"
       })
+    })
+  )
+
+  it.effect("a connection's proxy is used, with its password, and TLS goes through it from end to end", () =>
+    Effect.gen(function* () {
+      const authority = makeAuthority("authority")
+      const own = authority.issue("server")
+      const server = yield* serve(() => ({}), { cert: own.certificate, key: own.key })
+      const proxy = yield* httpProxy
+      const { read } = yield* open({
+        server: server.url,
+        ca: authority.certificate,
+        proxyUrl: `http://anna:pass@127.0.0.1:${proxy.port}`
+      })
+
+      const answer = yield* read()
+
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(proxy.asked, [
+        { target: new URL(server.url).host, authorization: `Basic ${Buffer.from("anna:pass").toString("base64")}` }
+      ])
+    })
+  )
+
+  it.effect("a proxy of SOCKS is used", () =>
+    Effect.gen(function* () {
+      const authority = makeAuthority("authority")
+      const own = authority.issue("server")
+      const server = yield* serve(() => ({}), { cert: own.certificate, key: own.key })
+      const proxy = yield* socksProxy
+      const { read } = yield* open({
+        server: server.url,
+        ca: authority.certificate,
+        proxyUrl: `socks5://127.0.0.1:${proxy.port}`
+      })
+
+      const answer = yield* read()
+
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(proxy.asked, [new URL(server.url).host])
+    })
+  )
+
+  it.effect("an auth-provider gives the token that it has, and none makes the server unreachable", () =>
+    Effect.gen(function* () {
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url")
+      const idToken = `${part({ alg: "none" })}.${part({ exp: 9_999_999_999 })}.x`
+      const server = yield* serve(() => ({}))
+      const oidc = yield* open({
+        server: server.url,
+        authProvider: { name: "oidc", config: Redacted.make({ "id-token": idToken }) }
+      })
+      const gcp = yield* open({
+        server: server.url,
+        authProvider: { name: "gcp", config: Redacted.make({ "cmd-path": "/does/not/exist" }) }
+      })
+
+      yield* oidc.read()
+      const error = yield* Effect.flip(gcp.read())
+
+      assert.deepStrictEqual(server.received.map(token), [`Bearer ${idToken}`])
+      assert.strictEqual(error._tag, "Unreachable")
+      assert.include(String(error.cause), "No credentials from auth-provider gcp")
+    })
+  )
+
+  it.effect("closing the layer ends what still runs, and later requests are Unreachable", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => silence)
+      const scope = yield* Scope.make()
+      const { read } = yield* Scope.provide(open({ server: server.url }), scope)
+      const fiber = yield* Effect.forkChild(Effect.flip(read()))
+      yield* server.until(() => server.received.length === 1)
+
+      yield* Scope.close(scope, Exit.void)
+
+      assert.strictEqual((yield* Fiber.join(fiber))._tag, "Unreachable")
+      assert.strictEqual((yield* Effect.flip(read()))._tag, "Unreachable")
     })
   )
 })

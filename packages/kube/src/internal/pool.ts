@@ -104,7 +104,7 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
     current = { identity, dispatcher }
     open.add(dispatcher)
     // What still runs on the old connections, such as watches, ends by itself.
-    if (before !== undefined) void before.close().then(() => open.delete(before))
+    if (before !== undefined) void before.close().finally(() => open.delete(before))
     return dispatcher
   }
 
