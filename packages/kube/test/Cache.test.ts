@@ -1,17 +1,24 @@
 import { assert, describe, it } from "@effect/vitest"
-import { type Duration, Effect, Fiber, Logger, Metric, Option, Random, References, Schema, Stream } from "effect"
+import type { ServerResponse } from "node:http"
+import { setImmediate } from "node:timers/promises"
+import { type Duration, Effect, Fiber, Layer, Logger, Metric, Option, Random, References, Schema, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Cache from "../src/Cache.ts"
 import type { Change } from "../src/Change.ts"
+import * as Client from "../src/Client.ts"
+import * as Connection from "../src/Connection.ts"
 import type { KubeObject } from "../src/KubeObject.ts"
 import * as Metrics from "../src/Metrics.ts"
 import * as Scripted from "./support/scripted.ts"
 import { Thing } from "./support/scripted.ts"
+import { type Answer, serve, silence } from "./support/server.ts"
 import { until } from "./support/until.ts"
 
 const things = Cache.define(Thing, {
   indexes: { color: (thing) => (thing.spec?.color === undefined ? [] : [thing.spec.color]) }
 })
+
+const quiet = Effect.provideService(References.MinimumLogLevel, "None")
 
 const names = (objects: ReadonlyArray<KubeObject>) => objects.map(({ metadata }) => metadata.name).sort()
 
@@ -187,10 +194,7 @@ describe("Cache", () => {
         yield* TestClock.adjust(1)
         assert.lengthOf(watches(), before + 1, `after ${most}`)
       }
-    }).pipe(
-      Effect.provideService(Random.Random, { nextDoubleUnsafe: () => share, nextIntUnsafe: () => 0 }),
-      Effect.provideService(References.MinimumLogLevel, "None")
-    )
+    }).pipe(Effect.provideService(Random.Random, { nextDoubleUnsafe: () => share, nextIntUnsafe: () => 0 }), quiet)
   )
 
   it.effect("K8: after a healthy time the first failure is a first one again", () =>
@@ -510,11 +514,7 @@ describe("Cache", () => {
           const expected = all.filter(({ spec }) => spec?.color === color)
           assert.deepStrictEqual(names(yield* cache.byIndex("color", color)), names(expected))
         }
-      }).pipe(
-        Effect.scoped,
-        Effect.provide(TestClock.layer()),
-        Effect.provideService(References.MinimumLogLevel, "None")
-      ),
+      }).pipe(Effect.scoped, Effect.provide(TestClock.layer()), quiet),
     { arbitrary: { runs: 60, size: 25 } }
   )
 
@@ -670,5 +670,82 @@ describe("Cache", () => {
 
       yield* until(() => server.watching() === 0)
     })
+  )
+
+  it.effect("K7, K8: over HTTP, through every way in which a real watch can break", () =>
+    Effect.gen(function* () {
+      const line = (type: string, object: object) => `${JSON.stringify({ type, object })}\n`
+      const thing = (name: string, resourceVersion: string) => ({
+        apiVersion: "test.dev/v1",
+        kind: "Thing",
+        metadata: { name, namespace: "shop", uid: name, resourceVersion }
+      })
+      const end = { metadata: { resourceVersion: "10", annotations: { "k8s.io/initial-events-end": "true" } } }
+      const status = (code: number, reason: string) => ({
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        code,
+        reason
+      })
+      const lines =
+        (...text: ReadonlyArray<string>) =>
+        (response: ServerResponse) =>
+          void response.write(text.join(""))
+      let breaking: ServerResponse | undefined
+      const answers: ReadonlyArray<Answer> = [
+        { status: 422, body: status(422, "Invalid") },
+        { body: { kind: "ThingList", metadata: { resourceVersion: "10" }, items: [thing("a", "5"), thing("b", "6")] } },
+        (response) => {
+          breaking = response
+          response.write(line("MODIFIED", thing("a", "11")) + line("MODIFIED", thing("a", "12")).slice(0, 40))
+        },
+        silence,
+        { status: 500, body: "<html>no API here</html>" },
+        { status: 429, headers: { "retry-after": "1" }, body: status(429, "TooManyRequests") },
+        { status: 200, body: line("ERROR", status(410, "Expired")) },
+        { body: { kind: "ThingList", metadata: { resourceVersion: "20" }, items: [thing("a", "15")] } },
+        lines(line("BOOKMARK", { metadata: { resourceVersion: "21" } }), line("ADDED", thing("c", "22")))
+      ]
+      const server = yield* serve((_, index) => answers[index] ?? lines(line("BOOKMARK", end)))
+      const told: Array<string> = []
+      const connection = Connection.make({ server: server.url })
+      const cache = yield* Layer.build(Client.layerFromConnection(connection)).pipe(
+        Effect.flatMap((context) => Effect.provideContext(Cache.make(things), context))
+      )
+      yield* cache.subscribe((change) => void told.push(`${change._tag} ${change.object.metadata.name}`))
+
+      const passing = Effect.forever(
+        Effect.andThen(
+          TestClock.adjust("1 second"),
+          Effect.promise(() => setImmediate())
+        )
+      )
+      const happened = (what: string) =>
+        Effect.promise(() => setImmediate()).pipe(Effect.repeat({ until: () => told.includes(what) }))
+      yield* Effect.raceFirst(
+        server.until(() => server.received.length === 3),
+        passing
+      )
+      yield* happened("Modified a")
+      breaking?.destroy()
+      yield* Effect.raceFirst(
+        server.until(() => server.received.length === answers.length),
+        passing
+      )
+      yield* happened("Added c")
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a", "c"])
+      assert.includeMembers(told, ["Deleted b", "Added c"])
+      assert.deepStrictEqual(server.received.map(({ query }) => query["resourceVersion"]).slice(2, 9), [
+        "10",
+        "11",
+        "11",
+        "11",
+        "11",
+        undefined,
+        "20"
+      ])
+    }).pipe(quiet)
   )
 })
