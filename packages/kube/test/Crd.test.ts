@@ -85,6 +85,7 @@ describe("the CRD of a kind", () => {
         }
       ]
     })
+    assert.deepInclude(specOf(Kind.crd(SharedComponentProvider), "capabilities"), { "x-kubernetes-list-type": "set" })
     const jobs = version(Kind.crd(Slice), "schema", "openAPIV3Schema", "properties", "status", "properties", "jobs")
     assert.deepInclude(jobs, {
       "x-kubernetes-list-type": "map",
@@ -183,6 +184,11 @@ describe("a structural schema", () => {
         maxLength: 9,
         "x-kubernetes-validations": [{ rule: "self == self", message: "must be a string" }]
       }
+    },
+    {
+      reason: "additionalProperties would keep unknown fields",
+      field: Schema.Struct({ a: text }),
+      expected: { type: "object", required: ["a"], properties: { a: { type: "string", maxLength: 9 } } }
     },
     { reason: "a struct without fields is an object", field: Schema.Struct({}), expected: { type: "object" } },
     {
