@@ -106,7 +106,8 @@ export const prepare = Effect.fnUntraced(function* <E>(options: {
     lookup,
     literal: placed.literal
   })
-  const words = [...(container.command ?? image?.command ?? []), ...(container.args ?? [])]
+  const command = container.command ?? []
+  const words = [...(command.length > 0 ? command : (image?.command ?? [])), ...(container.args ?? [])]
   const [program = "", ...args] = words.map((text) => expand(placed.literal(text), env))
   if (machine.unshare === undefined) {
     const wanted = placed.literal(container.workingDir ?? root)
@@ -116,8 +117,15 @@ export const prepare = Effect.fnUntraced(function* <E>(options: {
   const script = join(folder, "enter.sh")
   const all = ownTmp ? [{ source: tmp, target: "/tmp" }, ...mounts] : mounts
   writeFileSync(script, PodMounts.namespaceScript(all, root, container.workingDir ?? "/"))
-  const [command = "", ...flags] = machine.unshare
-  return { program, command, args: [...flags, "/bin/sh", script, program, ...args], env, cwd: "/", terminationLog }
+  const [unshare = "", ...flags] = machine.unshare
+  return {
+    program,
+    command: unshare,
+    args: [...flags, "/bin/sh", script, program, ...args],
+    env,
+    cwd: "/",
+    terminationLog
+  }
 })
 
 /** The container's program is not there: what a container runtime calls a StartError. */

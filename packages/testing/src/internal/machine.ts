@@ -34,8 +34,7 @@ const works = (program: string, flags: ReadonlyArray<string>) =>
 
 const programs = ["/usr/bin/unshare", "/bin/unshare", "/usr/local/bin/unshare"]
 
-/** The command that gives another one its own view of the file system; undefined where there is none. */
-export const mountNamespace: Effect.Effect<ReadonlyArray<string> | undefined> = Effect.gen(function* () {
+const find = Effect.gen(function* () {
   const program = programs.find((path) => existsSync(path))
   for (const flags of program === undefined ? [] : ways) {
     if (program !== undefined && (yield* works(program, flags))) {
@@ -44,3 +43,19 @@ export const mountNamespace: Effect.Effect<ReadonlyArray<string> | undefined> = 
   }
   return undefined
 })
+
+let found: { readonly command: ReadonlyArray<string> | undefined } | undefined
+
+/**
+ * The command that gives another one its own view of the file system; undefined where there is none. A machine does not
+ * change its mind: it is asked once in the life of the program.
+ */
+export const mountNamespace: Effect.Effect<ReadonlyArray<string> | undefined> = Effect.suspend(() =>
+  found === undefined
+    ? Effect.tap(find, (command) =>
+        Effect.sync(() => {
+          found = { command }
+        })
+      )
+    : Effect.succeed(found.command)
+)

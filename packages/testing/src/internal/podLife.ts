@@ -227,8 +227,12 @@ const runContainer = Effect.fnUntraced(function* (
       return
     }
     slot.state = yield* runOnce(life, slot, prepared)
+    if (yield* isStopping(life)) {
+      // The Pod's last status tells of all containers at once, and why they ended.
+      return
+    }
     yield* life.publish
-    if ((yield* isStopping(life)) || !restarts(life, slot)) {
+    if (!restarts(life, slot)) {
       return
     }
     const delay = Duration.min(Duration.times(host.restartBackoff, 2 ** slot.restartCount), backoffMax)
