@@ -80,7 +80,7 @@ export const admit = Effect.fn("Admission.admit")(function* (
   record: SliceRecord.SliceRecord
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const slice = yield* record.current
-  if (SliceRecord.statusOf(slice).phase !== "Waiting") return
+  if (SliceRecord.statusOf(slice).phase !== "Waiting" || slice.spec.desired === "Released") return
   const shared = slice.spec.sharedComponent
   const found = yield* usable(slice)
   if (found.spec.maxConsumers > 0) yield* beFirst(record, slice)

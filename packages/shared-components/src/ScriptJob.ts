@@ -195,6 +195,17 @@ export const mayHaveRun = (entries: ReadonlyArray<Entry>, action: Action): boole
   latest(action, entries) !== undefined
 
 /**
+ * Whether the script has succeeded for these inputs.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const hasSucceeded = (entries: ReadonlyArray<Entry>, action: Action, inputHash: string): boolean => {
+  const last = latest(action, entries)
+  return last?.outcome === "Succeeded" && last.inputHash === inputHash
+}
+
+/**
  * The label by which a slice's Jobs and Secrets are found.
  *
  * @category constants
@@ -246,7 +257,7 @@ const next = Effect.fnUntraced(function* (
   journal: Journal,
   last: Entry
 ): Effect.fn.Return<void, ProvisionError, Client> {
-  if (last.inputHash === order.inputHash && last.outcome === "Succeeded") return
+  if (last.outcome === "Succeeded" && last.inputHash === order.inputHash) return
   const failures = failuresOf(order, yield* journal.entries)
   if (failures === 0 || last.outcome === "Lost") return yield* start(order, journal, last.attempt + 1)
   const action = names[order.action]

@@ -1,0 +1,142 @@
+/**
+ * What a slice's scripts and binding are made from, put into its record before the first script runs.
+ *
+ * **Guarantees**
+ * - S11: a capsule has everything that a teardown needs but credentials, which it refers to: later changes of the provider, the
+ *   shared component or the template do not reach it.
+ * - S9: a digest of a script's inputs changes with every one of them, and gives no secret away.
+ *
+ * @since 0.1.0
+ */
+import { createHash } from "node:crypto"
+import { Effect, Option, Result } from "effect"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as Disposition from "@berth/provisioners/Disposition"
+import { consumerOf } from "./Records.ts"
+import * as Names from "./Names.ts"
+import type * as ScriptJob from "./ScriptJob.ts"
+import type { SharedComponent } from "./SharedComponent.ts"
+import type { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import { type Capsule, Slice } from "./Slice.ts"
+import * as Template from "./Template.ts"
+
+/**
+ * Why a slice cannot be made from its provider.
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("capsule", {
+  unsupported_backend: Disposition.userActionRequired(
+    "The provider {provider} has a backend that this version of the operator cannot run: use external."
+  ),
+  binding_failed: Disposition.userActionRequired(
+    "The binding of the provider {provider} cannot be rendered: see {place}, which reads what is not there or does not fit."
+  )
+})
+
+/**
+ * The capsule of a slice that is provisioned now.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (
+  slice: Slice,
+  shared: SharedComponent,
+  provider: SharedComponentProvider,
+  sharedNamespace: Identifier.Identifier
+): Result.Result<Capsule, Disposition.ProvisionError> => {
+  const { binding, deprovision, external, provision } = provider.spec
+  if (external === undefined || provision === undefined || deprovision === undefined) {
+    return Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
+  }
+  const consumer = consumerOf(slice)
+  return Result.succeed({
+    provider: {
+      name: provider.metadata.name,
+      uid: provider.metadata.uid,
+      generation: provider.metadata.generation
+    },
+    env: { name: consumer.name, slug: Identifier.Identifier.make(Names.slug(consumer.name)) },
+    sharedNamespace,
+    instance: { secretRef: external.secretRef, hostKey: external.hostKey, portKey: external.portKey },
+    provision,
+    deprovision,
+    binding,
+    parameters: shared.spec.parameters
+  })
+}
+
+/**
+ * What a script's templates read, but for `.Attempt`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const context = (
+  capsule: Capsule,
+  sliceId: string,
+  instance: Readonly<Record<string, string>>,
+  generatedSecret: string
+): Template.Context => ({
+  Env: { Name: capsule.env.name, Slug: capsule.env.slug, GeneratedSecret: generatedSecret },
+  Slice: { Id: sliceId },
+  Parameters: capsule.parameters,
+  Instance: instance
+})
+
+/**
+ * The binding's keys.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const binding = (
+  capsule: Capsule,
+  sliceId: string,
+  instance: Readonly<Record<string, string>>,
+  generatedSecret: string
+): Effect.Effect<Readonly<Record<string, string>>, Disposition.ProvisionError> => {
+  const { hostKey, portKey } = capsule.instance
+  const all = {
+    ...context(capsule, sliceId, instance, generatedSecret),
+    Host: instance[hostKey],
+    Port: instance[portKey]
+  }
+  return Effect.mapError(
+    Effect.fromResult(Template.renderRecord(capsule.binding, all, { name: "binding" })),
+    (error) => {
+      const place = Option.getOrElse(
+        Identifier.fromString(`${error.template}:${error.line}:${error.column}`),
+        () => unplaced
+      )
+      return Reasons.binding_failed({ provider: capsule.provider.name, place }, { why: error.message })
+    }
+  )
+}
+
+const unplaced = Identifier.of("binding")
+
+/**
+ * A digest of everything that makes a difference to one of the record's scripts: 64 hexadecimal digits.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const inputHash = (slice: Slice, action: ScriptJob.Action): Effect.Effect<string> =>
+  Effect.map(Effect.orDie(Slice.encodeSpec(slice.spec)), ({ capsule, sliceId }) => {
+    const script = action === "provision" ? capsule?.provision : capsule?.deprovision
+    const { env, instance, parameters, sharedNamespace } = capsule ?? {}
+    const inputs = { action, sliceId, uid: slice.metadata.uid, script, env, instance, parameters, sharedNamespace }
+    return createHash("sha256").update(canonical(inputs)).digest("hex")
+  })
+
+/** JSON with its keys in order, so that where an object came from makes no difference. */
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined)
+  const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${sorted.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`
+}

@@ -1,0 +1,168 @@
+/**
+ * Whether the environment that a slice was made for is still there, and what becomes of the slice when it is not.
+ *
+ * **Guarantees**
+ * - S6: a record that is deleted while its environment lives and did not release it goes on serving.
+ * - S13: an environment is its UID. A record whose environment is gone without having released it is Orphaned; it is never torn
+ *   down by guess, but adopted or released by an annotation that names the UID it is meant for.
+ *
+ * @since 0.1.0
+ */
+import { Client } from "@berth/kube/Client"
+import type * as Kind from "@berth/kube/Kind"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
+import { Effect, Option } from "effect"
+import { Environment } from "./Environment.ts"
+import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
+import { orNone } from "./internal/request.ts"
+import { consumerOf, Records } from "./Records.ts"
+import { Settings } from "./Settings.ts"
+import { Slice } from "./Slice.ts"
+import * as SliceRecord from "./SliceRecord.ts"
+
+type ProvisionError = Disposition.ProvisionError
+type Services = Client | Records | Settings
+
+/**
+ * Why a slice is not served, or not torn down, for its consumer's sake.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `held` | the record is being deleted, and its environment uses it | it goes on serving | delete the environment, or take the component out of its template |
+ * | `orphaned` | the environment is gone and had not released it | nothing | annotate the record |
+ * | `cannot_adopt` | the annotation names no environment with such a component | nothing | correct the annotation |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("consumer", {
+  held: Disposition.yield(
+    "The environment {environment} uses this slice: its record is kept until the environment gives it up."
+  ),
+  orphaned: Disposition.userActionRequired(
+    "The environment {environment} is gone without having released this slice: annotate it with berth.dev/adopt and the UID of an environment, or with berth.dev/release and its own UID {uid}."
+  ),
+  cannot_adopt: Disposition.userActionRequired(
+    "berth.dev/adopt must be the UID of an environment whose component {component} uses {shared}."
+  )
+})
+
+/**
+ * The annotation by which an Orphaned slice is given to another environment: its value is that environment's UID.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const adoptAnnotation = "berth.dev/adopt"
+
+/**
+ * The annotation by which an Orphaned slice is torn down: its value is the UID of the record.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const releaseAnnotation = "berth.dev/release"
+
+/**
+ * Succeeds while the environment is there. For a record without one: adopts it, releases it, or says that it is orphaned.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const check = Effect.fn("Consumers.check")(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  if (slice.spec.desired === "Released" || (yield* isAlive(slice))) return
+  const { jobs, phase } = SliceRecord.statusOf(slice)
+  const nothingOutside = phase === "Waiting" && jobs.length === 0
+  if (nothingOutside || isReleased(slice)) {
+    yield* record.writeSpec({ desired: "Released" })
+    return
+  }
+  if (slice.metadata.annotations[adoptAnnotation] !== undefined) return yield* adopt(record, slice)
+  return yield* orphaned(record, slice)
+})
+
+/**
+ * Succeeds where the record may be torn down.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const consent = Effect.fn("Consumers.consent")(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  if (slice.spec.desired !== "Released") {
+    if (yield* isAlive(slice)) return yield* Reasons.held({ environment: consumerOf(slice).name })
+    yield* check(record)
+  }
+  yield* record.writeStatus({ phase: "Releasing" }, ["position"])
+})
+
+/** The cache answers first; only a no is asked of the API server, since it would cost a slice. */
+const isAlive = Effect.fnUntraced(function* (slice: Slice) {
+  const { managementNamespace: namespace } = yield* Settings
+  const { name, uid } = consumerOf(slice)
+  const known = yield* Effect.flatMap(Records, (records) => records.environment({ name, namespace }))
+  if (Option.exists(known, ({ metadata }) => metadata.uid === uid)) return true
+  const found = yield* orNone(Client.use((client) => client.get(Environment, { name, namespace })))
+  return Option.exists(found, ({ metadata }) => metadata.uid === uid)
+})
+
+const isReleased = ({ metadata }: Slice): boolean => metadata.annotations[releaseAnnotation] === metadata.uid
+
+/** The record's own annotations are what a person changes, so they are the input that revives it. */
+const watchSelf = ({ metadata }: Slice) => Manager.input(Slice, { name: metadata.name, namespace: metadata.namespace })
+
+const orphaned = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
+  yield* record.writeStatus({ phase: "Orphaned" }, ["position"])
+  yield* watchSelf(slice)
+  return yield* Reasons.orphaned({ environment: consumerOf(slice).name, uid: slice.metadata.uid })
+})
+
+const adopt = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
+  const client = yield* Client
+  const records = yield* Records
+  const { managementNamespace: namespace } = yield* Settings
+  const { component } = slice.spec.consumer
+  const shared = slice.spec.sharedComponent.name
+  const candidates = yield* records.environmentsByUid(slice.metadata.annotations[adoptAnnotation] ?? "")
+  const environment = candidates.find(({ metadata }) => metadata.deletionTimestamp === undefined)
+  const uses = environment !== undefined && (yield* hasComponent(environment, component, shared))
+  if (environment === undefined || !uses) {
+    yield* watchSelf(slice)
+    return yield* Reasons.cannot_adopt({ component, shared })
+  }
+  const decoded = yield* Effect.orDie(Environment.decode(environment))
+  const target = decoded.status?.namespace
+  if (target === undefined) return yield* Reasons.cannot_adopt({ component, shared })
+  yield* record.writeSpec({ adoptedBy: { name: decoded.metadata.name, uid: decoded.metadata.uid, namespace: target } })
+  yield* record.writeStatus({ phase: "Provisioning" })
+  const annotations = { [adoptAnnotation]: null }
+  yield* KubeFailure.classified(
+    client.patch(
+      Slice,
+      { name: slice.metadata.name, namespace },
+      { type: "merge", patch: { metadata: { annotations } } }
+    )
+  )
+})
+
+const hasComponent = Effect.fnUntraced(function* (
+  { spec }: Kind.Raw<typeof Environment>,
+  component: string,
+  sharedComponent: string
+) {
+  const { managementNamespace: namespace } = yield* Settings
+  const template = yield* orNone(
+    Client.use((client) => client.get(EnvironmentTemplate, { name: spec.templateRef.name, namespace }))
+  )
+  return Option.exists(template, (found) =>
+    found.spec.components.some((each) => each.name === component && each.sharedComponentRef?.name === sharedComponent)
+  )
+})

@@ -1,0 +1,138 @@
+/**
+ * What a slice's scripts and bindings know of the instance that serves it: the keys of its Secret.
+ *
+ * **Guarantees**
+ * - S11: the Secret is read as it is now; where it is gone, its backup is read instead, so that a teardown does not need it.
+ *
+ * @since 0.1.0
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import * as Disposition from "@berth/provisioners/Disposition"
+import type * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
+import { Effect, Option } from "effect"
+import { orNone } from "./internal/request.ts"
+import * as secretData from "./internal/slices/secretData.ts"
+import * as Names from "./Names.ts"
+import { Settings } from "./Settings.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * Why an instance is not known.
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("instance", {
+  secret_missing: Disposition.userActionRequired(
+    "The Secret {secret}, which says how to reach the instance, is not in the namespace {namespace}: create it."
+  ),
+  key_missing: Disposition.userActionRequired(
+    "The Secret {secret} in the namespace {namespace} lacks the keys {keys}: add them."
+  )
+})
+
+/**
+ * The keys of an instance's Secret.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Values = Readonly<Record<string, string>>
+
+/**
+ * Where an instance's Secret is.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Reference {
+  readonly secret: Identifier.Identifier
+  readonly namespace: Identifier.Identifier
+}
+
+/**
+ * The Secret as it is now; waits for a person where it is missing, and goes on when it is there.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const read = Effect.fn("Instance.read")(function* (
+  { namespace, secret }: Reference,
+  needed: ReadonlyArray<Identifier.Identifier> = []
+): Effect.fn.Return<Values, ProvisionError, Client> {
+  const found = yield* Manager.input(Builtin.Secret, { name: secret, namespace })
+  if (Option.isNone(found)) return yield* Reasons.secret_missing({ secret, namespace })
+  const values = secretData.decoded(found.value)
+  const missing = needed.filter((key) => values[key] === undefined)
+  if (missing.length > 0) return yield* Reasons.key_missing({ secret, namespace, keys: missing })
+  return values
+})
+
+/**
+ * The same, or what it last was where it is gone.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const readOrBackup = Effect.fn("Instance.readOrBackup")(function* (
+  reference: Reference,
+  sharedComponent: Names.Identity
+): Effect.fn.Return<Values, ProvisionError, Client | Settings> {
+  const { managementNamespace } = yield* Settings
+  const found = yield* Manager.input(Builtin.Secret, { name: reference.secret, namespace: reference.namespace })
+  if (Option.isSome(found)) return secretData.decoded(found.value)
+  const ref = { name: Names.instanceSecret(sharedComponent), namespace: managementNamespace }
+  const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
+  if (Option.isNone(kept)) return yield* Reasons.secret_missing(reference)
+  return secretData.decoded(kept.value)
+})
+
+/**
+ * Keeps a copy of the Secret in the management namespace, for teardowns after it is gone.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const backUp = Effect.fn("Instance.backUp")(function* (
+  sharedComponent: Names.Identity,
+  values: Values
+): Effect.fn.Return<void, ProvisionError, Client | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const client = yield* Client
+  const ref = { name: Names.instanceSecret(sharedComponent), namespace }
+  const kept = yield* orNone(client.get(Builtin.Secret, ref))
+  const data = secretData.encoded(values)
+  if (Option.isSome(kept) && sameData(kept.value.data ?? {}, data)) return
+  const draft = { metadata: { ...ref, annotations: { [ownerAnnotation]: sharedComponent.uid } }, type: "Opaque", data }
+  yield* KubeFailure.classified(
+    Option.match(kept, {
+      onNone: () => client.create(Builtin.Secret, draft),
+      onSome: (secret) => client.update(Builtin.Secret, { ...secret, data })
+    })
+  )
+})
+
+/**
+ * Forgets the copy.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const removeBackup = Effect.fn("Instance.removeBackup")(function* (
+  sharedComponent: Names.Identity
+): Effect.fn.Return<void, ProvisionError, Client | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const ref = { name: Names.instanceSecret(sharedComponent), namespace }
+  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, ref)))
+})
+
+const ownerAnnotation = "berth.dev/shared-component-uid"
+
+const sameData = (a: Values, b: Values): boolean => {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
+}

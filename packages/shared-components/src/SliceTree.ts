@@ -1,0 +1,248 @@
+/**
+ * What is done for one slice, step by step: its consumer, its place, its script, its binding.
+ *
+ * **Guarantees**
+ * - S7–S12: see the modules of the steps; the order is that of the record's phases, and teardown runs through it backwards.
+ *
+ * @since 0.1.0
+ */
+import { Client } from "@berth/kube/Client"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
+import * as Provisioner from "@berth/provisioners/Provisioner"
+import { Effect, Option } from "effect"
+import * as Admission from "./Admission.ts"
+import * as BindingCopy from "./BindingCopy.ts"
+import * as Capsules from "./Capsules.ts"
+import * as ConsumerLabel from "./ConsumerLabel.ts"
+import * as Consumers from "./Consumers.ts"
+import * as Instance from "./Instance.ts"
+import { orNone } from "./internal/request.ts"
+import * as Names from "./Names.ts"
+import type { ProvisionLeases } from "./ProvisionLease.ts"
+import { consumerOf, type Records } from "./Records.ts"
+import * as ScriptJob from "./ScriptJob.ts"
+import { Settings } from "./Settings.ts"
+import { SharedComponent } from "./SharedComponent.ts"
+import { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import { type Capsule, Slice } from "./Slice.ts"
+import * as SliceRecord from "./SliceRecord.ts"
+import * as SliceSecrets from "./SliceSecrets.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * What the steps need.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Client | ProvisionLeases | Records | Settings
+
+/**
+ * Why a slice is between two steps.
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("slice", {
+  reserved: Disposition.yield(
+    "The place is reserved; waiting until the environment {environment} has all of its places."
+  ),
+  missing_shared_component: Disposition.yield("Waiting for the shared component {shared}."),
+  missing_provider: Disposition.userActionRequired("The provider {provider} of {shared} does not exist: create it."),
+  unreadable: Disposition.terminal("{object} has another shape than this version of the operator knows."),
+  binding_lost: Disposition.transient("The kept binding is gone; the slice is provisioned again."),
+  releasing: Disposition.yield("The slice was given up and is being removed.")
+})
+
+/**
+ * The tree for a record that was read in this pass.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (record: SliceRecord.SliceRecord): Provisioner.Provisioner<Services> =>
+  Provisioner.serial("slice", [
+    Provisioner.make("consumer", { provision: Consumers.check(record), deprovision: Effect.void }),
+    Provisioner.make("place", { provision: Admission.admit(record), deprovision: Admission.leave(record) }),
+    Provisioner.make("script", { provision: provision(record), deprovision: deprovision(record) }),
+    Provisioner.make("binding", { provision: bind(record), deprovision: unbind(record) }),
+    // The last of the list, so that a teardown asks first.
+    Provisioner.make("release", { provision: release(record), deprovision: Consumers.consent(record) })
+  ])
+
+const ownerOf = ({ metadata, spec }: Slice): SliceSecrets.Owner => ({ sliceId: spec.sliceId, uid: metadata.uid })
+
+const targetOf = (slice: Slice): BindingCopy.Target => ({ ...ownerOf(slice), consumer: consumerOf(slice) })
+
+// --- The script
+
+const provision = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  const { phase } = SliceRecord.statusOf(slice)
+  if (slice.spec.desired === "Reserved") return yield* Reasons.reserved({ environment: consumerOf(slice).name })
+  if (slice.spec.desired === "Released" || phase === "Bound") return
+  if (phase === "Reserved") yield* Admission.confirm(record)
+  yield* writeCapsule(record)
+  yield* record.writeStatus({ phase: "Provisioning" })
+  const { capsule, current, instance } = yield* prepared(record, Instance.read)
+  const generatedSecret = yield* SliceSecrets.ensureCredentials(ownerOf(current), capsule.sharedNamespace)
+  const order = yield* orderOf({ action: "provision", capsule, slice: current, instance, generatedSecret })
+  yield* ScriptJob.run(order, record.journal)
+  const binding = yield* Capsules.binding(capsule, current.spec.sliceId, instance, generatedSecret)
+  const { managementNamespace } = yield* Settings
+  yield* SliceSecrets.keep(ownerOf(current), managementNamespace, { binding, generatedSecret })
+})
+
+const deprovision = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  const owner = ownerOf(slice)
+  const { managementNamespace, sharedNamespace } = yield* Settings
+  if (slice.spec.capsule !== undefined && ScriptJob.mayHaveRun(yield* record.journal.entries, "provision")) {
+    yield* ScriptJob.stop({ action: "provision", namespace: slice.spec.capsule.sharedNamespace }, record.journal)
+    yield* undo(record)
+  }
+  const namespace = slice.spec.capsule?.sharedNamespace ?? sharedNamespace
+  yield* ScriptJob.clear({ namespace, sliceId: owner.sliceId, sliceUid: owner.uid })
+  yield* SliceSecrets.removeKept(owner, managementNamespace)
+})
+
+const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
+  const { managementNamespace } = yield* Settings
+  const slice = yield* record.current
+  const inputHash = yield* Capsules.inputHash(slice, "deprovision")
+  if (ScriptJob.hasSucceeded(yield* record.journal.entries, "deprovision", inputHash)) return
+  const { capsule, current, instance } = yield* prepared(record, (reference) =>
+    Instance.readOrBackup(reference, slice.spec.sharedComponent)
+  )
+  const owner = ownerOf(current)
+  const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
+  // Without a kept binding the slice was never bound: its credentials are still where they were made, or nobody has any.
+  const generatedSecret = Option.isSome(kept)
+    ? yield* SliceSecrets.restoreCredentials(owner, capsule.sharedNamespace, kept.value.generatedSecret)
+    : yield* SliceSecrets.ensureCredentials(owner, capsule.sharedNamespace)
+  const order = yield* orderOf({ action: "deprovision", capsule, slice: current, instance, generatedSecret })
+  yield* ScriptJob.run({ ...order, script: { ...order.script, retries: Number.MAX_SAFE_INTEGER } }, record.journal)
+})
+
+/** The provider as it is now goes into the record until a provision script has succeeded, so that a mended one takes effect. */
+const writeCapsule = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
+  const slice = yield* record.current
+  const entries = yield* record.journal.entries
+  const settled = entries.some(
+    ({ action, outcome }) => action === "provision" && (outcome === undefined || outcome === "Succeeded")
+  )
+  if (slice.spec.capsule !== undefined && settled) return
+  const { sharedNamespace } = yield* Settings
+  const { provider, shared } = yield* sourcesOf(slice)
+  const namespace = Identifier.Identifier.make(sharedNamespace)
+  const capsule = yield* Effect.fromResult(Capsules.make(slice, shared, provider, namespace))
+  yield* record.writeSpec({ capsule })
+})
+
+const sourcesOf = Effect.fnUntraced(function* (slice: Slice) {
+  const { managementNamespace: namespace } = yield* Settings
+  const { name, uid } = slice.spec.sharedComponent
+  const found = yield* orNone(Client.use((client) => client.get(SharedComponent, { name, namespace })))
+  if (Option.isNone(found) || found.value.metadata.uid !== uid) {
+    return yield* Reasons.missing_shared_component({ shared: name })
+  }
+  const shared = yield* readable(name, SharedComponent.decode(found.value))
+  const provider = shared.spec.providerRef.name
+  // An input, so that a slice that waits for a person goes on when the provider is mended.
+  const source = yield* Manager.input(SharedComponentProvider, { name: provider, namespace })
+  if (Option.isNone(source)) return yield* Reasons.missing_provider({ provider, shared: name })
+  return { shared, provider: yield* readable(provider, SharedComponentProvider.decode(source.value)) }
+})
+
+const readable = <A>(object: Identifier.Identifier, part: Effect.Effect<A, { readonly message: string }>) =>
+  Effect.mapError(part, (error) => Reasons.unreadable({ object }, { why: error.message, cause: error }))
+
+/** The record's capsule and the instance that it names. */
+const prepared = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord,
+  read: (reference: Instance.Reference) => Effect.Effect<Instance.Values, ProvisionError, Client | Settings>
+) {
+  const current = yield* record.current
+  const { capsule } = current.spec
+  if (capsule === undefined) return yield* Effect.die(new Error("a script without a capsule"))
+  const instance = yield* read({ secret: capsule.instance.secretRef.name, namespace: capsule.sharedNamespace })
+  return { current, capsule, instance }
+})
+
+const orderOf = Effect.fnUntraced(function* (parts: {
+  readonly action: ScriptJob.Action
+  readonly capsule: Capsule
+  readonly slice: Slice
+  readonly instance: Instance.Values
+  readonly generatedSecret: string
+}): Effect.fn.Return<ScriptJob.Order> {
+  const { action, capsule, generatedSecret, instance, slice } = parts
+  const retry = slice.metadata.annotations[Manager.retryAnnotation]
+  return {
+    ...ownerOf(slice),
+    sliceUid: slice.metadata.uid,
+    action,
+    script: capsule[action],
+    provider: capsule.provider.name,
+    namespace: capsule.sharedNamespace,
+    context: Capsules.context(capsule, slice.spec.sliceId, instance, generatedSecret),
+    secrets: [generatedSecret, ...Object.values(instance)],
+    inputHash: yield* Capsules.inputHash(slice, action),
+    ...(retry === undefined ? {} : { retry: retry.slice(0, 253) })
+  }
+})
+
+// --- The binding
+
+const bind = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  if (slice.spec.desired === "Released") return
+  const owner = ownerOf(slice)
+  const { managementNamespace } = yield* Settings
+  const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
+  if (Option.isNone(kept)) return yield* lost(record)
+  const before = SliceRecord.statusOf(slice).phase
+  yield* BindingCopy.write(targetOf(slice), kept.value.binding)
+  if (before !== "Bound" && slice.spec.capsule !== undefined) {
+    yield* SliceSecrets.removeCredentials(owner, slice.spec.capsule.sharedNamespace)
+  }
+  const bindingSecret = Identifier.Identifier.make(Names.keptBinding(owner.sliceId))
+  yield* record.writeStatus({ phase: "Bound", bindingSecret })
+})
+
+/** Its finalizer keeps a kept binding; where even that was bypassed, the next pass runs the script again and keeps a new one. */
+const lost = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
+  yield* Effect.logError("a kept binding is gone; the provision script runs again")
+  yield* record.writeStatus({ phase: "Provisioning" }, ["bindingSecret"])
+  return yield* Reasons.binding_lost()
+})
+
+const unbind = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  yield* BindingCopy.remove(targetOf(yield* record.current))
+})
+
+// --- The end
+
+/** A record that was given up but not deleted, since whoever gave it up died in between. */
+const release = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const { metadata, spec } = yield* record.current
+  if (spec.desired !== "Released") return
+  const { managementNamespace: namespace } = yield* Settings
+  const preconditions = { uid: metadata.uid }
+  yield* orNone(Client.use((client) => client.delete(Slice, { name: metadata.name, namespace }, { preconditions })))
+  return yield* Reasons.releasing()
+})
