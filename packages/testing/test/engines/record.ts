@@ -5,9 +5,10 @@
 import * as fs from "node:fs"
 import { connect } from "./oracle.ts"
 import { recordApply } from "./recordApply.ts"
+import { recordBuiltins } from "./recordBuiltins.ts"
 import { recordCrd, recordStructural } from "./recordStructural.ts"
 
-const recorders = { apply: recordApply, structural: recordStructural, crd: recordCrd }
+const recorders = { apply: recordApply, structural: recordStructural, crd: recordCrd, builtins: recordBuiltins }
 
 const kubeconfig = process.env["KUBECONFIG"]
 if (kubeconfig === undefined) throw new Error("KUBECONFIG names the kubeconfig of the server to record from")

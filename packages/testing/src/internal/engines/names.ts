@@ -18,15 +18,19 @@ const PATH_SEGMENT_PARTS = ["/", "%"]
 
 const bytes = (text: string): number => new TextEncoder().encode(text).length
 
-const tooLong = (max: number): string => `must be no more than ${max} bytes`
+/** Names count characters, labels bytes, in the words of the real server. */
+const tooLong = (max: number, unit: "bytes" | "characters"): string => `must be no more than ${max} ${unit}`
 
 const example = (examples: string, pattern: string): string =>
   `(e.g. ${examples}, regex used for validation is '${pattern}')`
 
-const check = (text: string, max: number, pattern: RegExp, why: string): ReadonlyArray<string> => [
-  ...(bytes(text) > max ? [tooLong(max)] : []),
-  ...(pattern.test(text) ? [] : [why])
-]
+const check = (
+  text: string,
+  max: number,
+  pattern: RegExp,
+  why: string,
+  unit: "bytes" | "characters" = "characters"
+): ReadonlyArray<string> => [...(bytes(text) > max ? [tooLong(max, unit)] : []), ...(pattern.test(text) ? [] : [why])]
 
 /** A name of most objects. */
 export const validateSubdomain = (text: string): ReadonlyArray<string> =>
@@ -45,6 +49,10 @@ export const validateLabel = (text: string): ReadonlyArray<string> =>
     DNS_LABEL,
     `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character ${example("'my-name',  or '123-abc'", LABEL)}`
   )
+
+/** A name of namespaces. */
+export const validateNamespaceName = (text: string): ReadonlyArray<string> =>
+  text.includes(".") ? ["must not contain dots"] : validateLabel(text)
 
 /** A name of Services in older servers. */
 export const validateLabel1035 = (text: string): ReadonlyArray<string> =>
@@ -68,7 +76,7 @@ export const validateLabelKey = (text: string): ReadonlyArray<string> => {
   const parts = text.split("/")
   if (parts.length > 2) {
     return [
-      `a qualified name ${QUALIFIED_WHY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
+      `a valid label key ${QUALIFIED_WHY} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
     ]
   }
   const [name = "", prefix] = parts.toReversed()
@@ -77,9 +85,9 @@ export const validateLabelKey = (text: string): ReadonlyArray<string> => {
       ? []
       : prefix === ""
         ? ["prefix part must be non-empty"]
-        : validateSubdomain(prefix).map((why) => `prefix part ${why}`)
+        : validateSubdomain(prefix).map((why) => `prefix part ${why.replace("253 characters", "253 bytes")}`)
   const wrongName = [
-    ...(name === "" ? ["name part must be non-empty"] : bytes(name) > 63 ? [`name part ${tooLong(63)}`] : []),
+    ...(name === "" ? ["name part must be non-empty"] : bytes(name) > 63 ? [`name part ${tooLong(63, "bytes")}`] : []),
     ...(QUALIFIED_NAME.test(name) ? [] : [`name part ${QUALIFIED_WHY}`])
   ]
   return [...wrongPrefix, ...wrongName]
@@ -91,7 +99,8 @@ export const validateLabelValue = (text: string): ReadonlyArray<string> =>
     text,
     63,
     LABEL_VALUE,
-    `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ${example("'MyValue',  or 'my_value',  or '12345'", `(${QUALIFIED})?`)}`
+    `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character ${example("'MyValue',  or 'my_value',  or '12345'", `(${QUALIFIED})?`)}`,
+    "bytes"
   )
 
 /** A key in a ConfigMap's or Secret's data. */

@@ -1,0 +1,239 @@
+/**
+ * The defaults that a real server fills into objects of built-in kinds, those that controllers notice.
+ *
+ * **Caveats**
+ * - Addresses, node ports and the token volume of a Pod are not made up here.
+ *
+ * @since 0.1.0
+ */
+import { Buffer } from "node:buffer"
+import {
+  arrayOf,
+  at,
+  clone,
+  has,
+  isObject,
+  isString,
+  type JsonObject,
+  objectOf,
+  stringOf,
+  withoutNulls
+} from "./json.ts"
+import { defaultPod, defaultPodSpec, fill, qosClass } from "./podDefaults.ts"
+
+/** The object with its defaults; `kind` is `Kind.group`, or `Kind` in the core group. */
+export const defaultBuiltin = (kind: string, object: unknown): JsonObject => {
+  const result = objectOf(withoutNulls(clone(object)))
+  DEFAULTS[kind]?.(result)
+  return result
+}
+
+const child = (object: JsonObject, key: string): JsonObject => {
+  const existing = object[key]
+  if (isObject(existing)) return existing
+  const made: JsonObject = {}
+  object[key] = made
+  return made
+}
+
+const defaultTemplate = (spec: JsonObject): void => {
+  const template = child(spec, "template")
+  child(template, "metadata")
+  defaultPodSpec(child(template, "spec"))
+}
+
+const ROLLING: JsonObject = { type: "RollingUpdate", rollingUpdate: { maxUnavailable: "25%", maxSurge: "25%" } }
+
+const defaultDeployment = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultTemplate(spec)
+  fill(spec, { replicas: 1, strategy: ROLLING, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 })
+  const strategy = child(spec, "strategy")
+  fill(strategy, { type: "RollingUpdate" })
+  if (strategy["type"] === "RollingUpdate") fill(child(strategy, "rollingUpdate"), objectOf(ROLLING["rollingUpdate"]))
+  fill(object, { status: {} })
+}
+
+const defaultStatefulSet = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultTemplate(spec)
+  fill(spec, {
+    replicas: 1,
+    podManagementPolicy: "OrderedReady",
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+    revisionHistoryLimit: 10,
+    persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" }
+  })
+  for (const claim of arrayOf(spec["volumeClaimTemplates"]).filter(isObject)) {
+    fill(claim, { apiVersion: "v1", kind: "PersistentVolumeClaim" })
+    defaultClaim(claim)
+  }
+  fill(object, { status: { replicas: 0, availableReplicas: 0 } })
+}
+
+const defaultDaemonSet = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultTemplate(spec)
+  fill(spec, {
+    updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    revisionHistoryLimit: 10
+  })
+  const metadata = child(object, "metadata")
+  fill(child(metadata, "annotations"), { "deprecated.daemonset.template.generation": "1" })
+  const status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }
+  fill(object, { status })
+}
+
+const defaultReplicaSet = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultTemplate(spec)
+  fill(spec, { replicas: 1 })
+  fill(object, { status: { replicas: 0 } })
+}
+
+/** A Job selects its own Pods by its uid, unless it says that it selects by hand. */
+const selectOwnPods = (object: JsonObject, spec: JsonObject): void => {
+  const uid = at(object, "metadata", "uid")
+  if (
+    spec["manualSelector"] === true ||
+    !isString(uid) ||
+    has(objectOf(at(spec, "selector", "matchLabels")), CONTROLLER)
+  )
+    return
+  const name = stringOf(at(object, "metadata", "name"))
+  const labels = child(child(child(spec, "template"), "metadata"), "labels")
+  fill(labels, { [CONTROLLER]: uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name })
+  fill(child(child(spec, "selector"), "matchLabels"), { [CONTROLLER]: uid })
+}
+
+const CONTROLLER = "batch.kubernetes.io/controller-uid"
+
+const defaultJobSpec = (spec: JsonObject): void => {
+  const isWorkQueue = !has(spec, "completions") && has(spec, "parallelism")
+  if (!isWorkQueue) fill(spec, { completions: 1 })
+  fill(spec, {
+    parallelism: 1,
+    backoffLimit: 6,
+    completionMode: "NonIndexed",
+    suspend: false,
+    manualSelector: false,
+    podReplacementPolicy: has(spec, "podFailurePolicy") ? "Failed" : "TerminatingOrFailed"
+  })
+}
+
+const defaultJob = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultTemplate(spec)
+  defaultJobSpec(spec)
+  selectOwnPods(object, spec)
+  const labels = at(spec, "template", "metadata", "labels")
+  if (isObject(labels)) fill(child(object, "metadata"), { labels })
+  fill(object, { status: {} })
+}
+
+const defaultCronJob = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  fill(spec, { concurrencyPolicy: "Allow", suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 })
+  const template = child(spec, "jobTemplate")
+  child(template, "metadata")
+  defaultTemplate(child(template, "spec"))
+  fill(object, { status: {} })
+}
+
+const defaultSecret = (object: JsonObject): void => {
+  fill(object, { type: "Opaque" })
+  const texts = objectOf(object["stringData"])
+  delete object["stringData"]
+  for (const [key, value] of Object.entries(texts)) {
+    child(object, "data")[key] = Buffer.from(stringOf(value), "utf8").toString("base64")
+  }
+}
+
+const defaultNamespace = (object: JsonObject): void => {
+  const metadata = child(object, "metadata")
+  if (isString(metadata["name"])) child(metadata, "labels")["kubernetes.io/metadata.name"] = metadata["name"]
+  const spec = child(object, "spec")
+  fill(spec, { finalizers: ["kubernetes"] })
+  fill(child(object, "status"), { phase: "Active" })
+}
+
+const defaultService = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  fill(spec, { type: "ClusterIP", sessionAffinity: "None" })
+  for (const port of arrayOf(spec["ports"]).filter(isObject)) {
+    fill(port, { protocol: "TCP", ...(has(port, "port") ? { targetPort: port["port"] } : {}) })
+  }
+  if (spec["type"] !== "ExternalName") {
+    const isBare = spec["clusterIP"] === "None" && !has(spec, "selector")
+    fill(spec, {
+      internalTrafficPolicy: "Cluster",
+      ipFamilies: isBare ? ["IPv4", "IPv6"] : ["IPv4"],
+      ipFamilyPolicy: isBare ? "RequireDualStack" : "SingleStack"
+    })
+    if (has(spec, "clusterIP")) fill(spec, { clusterIPs: [spec["clusterIP"]] })
+  }
+  if (spec["type"] === "LoadBalancer" || spec["type"] === "NodePort") fill(spec, { externalTrafficPolicy: "Cluster" })
+  fill(object, { status: { loadBalancer: {} } })
+}
+
+const RBAC = "rbac.authorization.k8s.io"
+
+const defaultBinding = (object: JsonObject): void => {
+  fill(child(object, "roleRef"), { apiGroup: RBAC })
+  for (const subject of arrayOf(object["subjects"]).filter(isObject)) {
+    if (subject["kind"] === "User" || subject["kind"] === "Group") fill(subject, { apiGroup: RBAC })
+  }
+}
+
+const defaultClaim = (object: JsonObject): void => {
+  fill(child(object, "spec"), { volumeMode: "Filesystem" })
+  child(child(object, "spec"), "resources")
+  fill(object, { status: { phase: "Pending" } })
+}
+
+const defaultStoredClaim = (object: JsonObject): void => {
+  defaultClaim(object)
+  fill(child(object, "metadata"), { finalizers: ["kubernetes.io/pvc-protection"] })
+}
+
+const defaultNetworkPolicy = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  fill(spec, { policyTypes: has(spec, "egress") ? ["Ingress", "Egress"] : ["Ingress"] })
+  for (const rule of [...arrayOf(spec["ingress"]), ...arrayOf(spec["egress"])].filter(isObject)) {
+    for (const port of arrayOf(rule["ports"]).filter(isObject)) fill(port, { protocol: "TCP" })
+  }
+}
+
+const defaultBudget = (object: JsonObject): void =>
+  fill(object, { status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } })
+
+const defaultPodObject = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  defaultPod(spec)
+  fill(child(object, "status"), { phase: "Pending", qosClass: qosClass(spec) })
+}
+
+/** A typed list without `omitempty` prints as null when it is absent. */
+const defaultRole = (object: JsonObject): void => {
+  if (arrayOf(object["rules"]).length === 0) object["rules"] = null
+}
+
+const DEFAULTS: { readonly [kind: string]: (object: JsonObject) => void } = {
+  Secret: defaultSecret,
+  Namespace: defaultNamespace,
+  Pod: defaultPodObject,
+  Service: defaultService,
+  PersistentVolumeClaim: defaultStoredClaim,
+  "Deployment.apps": defaultDeployment,
+  "ReplicaSet.apps": defaultReplicaSet,
+  "StatefulSet.apps": defaultStatefulSet,
+  "DaemonSet.apps": defaultDaemonSet,
+  "Job.batch": defaultJob,
+  "CronJob.batch": defaultCronJob,
+  [`Role.${RBAC}`]: defaultRole,
+  [`ClusterRole.${RBAC}`]: defaultRole,
+  [`RoleBinding.${RBAC}`]: defaultBinding,
+  [`ClusterRoleBinding.${RBAC}`]: defaultBinding,
+  "NetworkPolicy.networking.k8s.io": defaultNetworkPolicy,
+  "PodDisruptionBudget.policy": defaultBudget
+}

@@ -1,0 +1,44 @@
+/**
+ * Short forms for writing schemas of built-in kinds.
+ *
+ * @since 0.1.0
+ */
+import type { Schema } from "./schema.ts"
+
+export const text: Schema = { type: "string" }
+
+export const whole: Schema = { type: "integer" }
+
+export const stringMap: Schema = { type: "object", additionalProperties: text }
+
+export const atomicList: Schema = { type: "array", "x-kubernetes-list-type": "atomic" }
+
+export const setList: Schema = {
+  type: "array",
+  items: text,
+  "x-kubernetes-list-type": "set",
+  "x-kubernetes-patch-strategy": "merge"
+}
+
+/** An object with these fields, and others that need no special care. */
+export const struct = (properties: { readonly [name: string]: Schema }): Schema => ({
+  type: "object",
+  properties,
+  "x-kubernetes-preserve-unknown-fields": true
+})
+
+/** A list whose items are identified by keys; strategic merge uses one of them. */
+export const keyedList = (keys: ReadonlyArray<string>, mergeKey: string, items: Schema): Schema => ({
+  type: "array",
+  items,
+  "x-kubernetes-list-type": "map",
+  "x-kubernetes-list-map-keys": keys,
+  "x-kubernetes-patch-merge-key": mergeKey,
+  "x-kubernetes-patch-strategy": "merge"
+})
+
+export const labelSelector: Schema = {
+  type: "object",
+  "x-kubernetes-map-type": "atomic",
+  properties: { matchLabels: stringMap, matchExpressions: atomicList }
+}
