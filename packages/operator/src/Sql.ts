@@ -17,7 +17,7 @@
  * @since 0.1.0
  */
 import { Data, Effect } from "effect"
-import pg from "pg"
+import { Client, type ClientConfig, DatabaseError, escapeIdentifier, escapeLiteral } from "pg"
 import * as connection from "./internal/sql/connection.ts"
 import { type Statement, type SqlTextError, statements } from "./internal/sql/statements.ts"
 
@@ -128,7 +128,7 @@ export const run = Effect.fn("Sql.run")(function* (options: Options) {
   return yield* options.transaction === false ? work : transaction(client, work)
 }, Effect.scoped)
 
-const escape = { identifier: pg.escapeIdentifier, literal: pg.escapeLiteral }
+const escape = { identifier: escapeIdentifier, literal: escapeLiteral }
 
 const connect = Effect.fnUntraced(function* (options: Options) {
   const environment = options.environment ?? process.env
@@ -152,11 +152,11 @@ const connect = Effect.fnUntraced(function* (options: Options) {
   return yield* new ConnectFailed({ sqlState: sqlStateOf(failure) ?? "", problem: failure.message })
 })
 
-const open = (config: pg.ClientConfig) =>
+const open = (config: ClientConfig) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: async () => {
-        const client = new pg.Client(config)
+        const client = new Client(config)
         // A connection that breaks while idle is reported by the next statement; unheard, the event would end the process.
         client.on("error", () => undefined)
         await client.connect()
@@ -167,7 +167,7 @@ const open = (config: pg.ClientConfig) =>
     (client) => Effect.promise(() => client.end().catch(() => undefined))
   )
 
-const transaction = <A>(client: pg.Client, work: Effect.Effect<A, SqlError>) =>
+const transaction = <A>(client: Client, work: Effect.Effect<A, SqlError>) =>
   Effect.acquireUseRelease(
     send(client, { text: "BEGIN", line: 1 }),
     () => Effect.tap(work, () => send(client, { text: "COMMIT", line: 1 })),
@@ -182,7 +182,7 @@ const transaction = <A>(client: pg.Client, work: Effect.Effect<A, SqlError>) =>
           )
   )
 
-const execute = Effect.fnUntraced(function* (client: pg.Client, statement: Statement) {
+const execute = Effect.fnUntraced(function* (client: Client, statement: Statement) {
   const rows = yield* send(client, statement)
   if (!statement.execute) return rows
   const made = rows.flat().filter((text) => text !== "")
@@ -190,11 +190,11 @@ const execute = Effect.fnUntraced(function* (client: pg.Client, statement: State
   return results.flat()
 })
 
-const send = (client: pg.Client, { line, text }: { readonly text: string; readonly line: number }) =>
+const send = (client: Client, { line, text }: { readonly text: string; readonly line: number }) =>
   Effect.tryPromise({
     try: async (): Promise<ReadonlyArray<Row>> => {
-      const { rows } = await client.query<Array<unknown>>({ text, rowMode: "array", types: asText })
-      return rows.map((row) => row.map((cell) => (cell === null || cell === undefined ? "" : String(cell))))
+      const { rows } = await client.query<Array<string | null>>({ text, rowMode: "array", types: asText })
+      return rows.map((row) => row.map((cell) => cell ?? ""))
     },
     catch: (thrown) => {
       const error = asError(thrown)
@@ -211,4 +211,4 @@ const asText = { getTypeParser: () => (text: string) => text }
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error("an unknown failure"))
 
-const sqlStateOf = (error: Error): string | undefined => (error instanceof pg.DatabaseError ? error.code : undefined)
+const sqlStateOf = (error: Error): string | undefined => (error instanceof DatabaseError ? error.code : undefined)

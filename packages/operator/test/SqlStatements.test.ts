@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
-import pg from "pg"
+import { escapeIdentifier, escapeLiteral } from "pg"
 import { statements } from "../src/internal/sql/statements.ts"
 
-const escape = { identifier: pg.escapeIdentifier, literal: pg.escapeLiteral }
+const escape = { identifier: escapeIdentifier, literal: escapeLiteral }
 const read = (text: string, values: Record<string, string> = {}) =>
   statements(text, new Map(Object.entries(values)), escape)
 const texts = (text: string, values: Record<string, string> = {}) =>
@@ -47,7 +47,7 @@ describe("statements", () => {
   it.each(hostile)("keeps the value %j inside its quotes", (value) => {
     const filled = texts(`select :'v' as :"v"`, { v: value })
 
-    assert.deepStrictEqual(filled, [`select ${pg.escapeLiteral(value)} as ${pg.escapeIdentifier(value)}`])
+    assert.deepStrictEqual(filled, [`select ${escapeLiteral(value)} as ${escapeIdentifier(value)}`])
     assert.lengthOf(filled, 1)
   })
 

@@ -9,14 +9,12 @@
 import { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
-import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect, Option } from "effect"
 import * as Admission from "./Admission.ts"
 import * as BindingCopy from "./BindingCopy.ts"
 import * as Capsules from "./Capsules.ts"
-import * as ConsumerLabel from "./ConsumerLabel.ts"
 import * as Consumers from "./Consumers.ts"
 import * as Instance from "./Instance.ts"
 import { orNone } from "./internal/request.ts"
@@ -129,7 +127,7 @@ const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
     ? yield* SliceSecrets.restoreCredentials(owner, capsule.sharedNamespace, kept.value.generatedSecret)
     : yield* SliceSecrets.ensureCredentials(owner, capsule.sharedNamespace)
   const order = yield* orderOf({ action: "deprovision", capsule, slice: current, instance, generatedSecret })
-  yield* ScriptJob.run({ ...order, script: { ...order.script, retries: Number.MAX_SAFE_INTEGER } }, record.journal)
+  yield* ScriptJob.run(order, record.journal)
 })
 
 /** The provider as it is now goes into the record until a provision script has succeeded, so that a mended one takes effect. */
@@ -190,7 +188,8 @@ const orderOf = Effect.fnUntraced(function* (parts: {
     ...ownerOf(slice),
     sliceUid: slice.metadata.uid,
     action,
-    script: capsule[action],
+    // A slice that cannot be removed is tried again for ever: nothing else would remember it.
+    script: action === "provision" ? capsule.provision : { ...capsule.deprovision, retries: Number.MAX_SAFE_INTEGER },
     provider: capsule.provider.name,
     namespace: capsule.sharedNamespace,
     context: Capsules.context(capsule, slice.spec.sliceId, instance, generatedSecret),
