@@ -83,8 +83,13 @@ export const methodNotAllowed = (): ApiError =>
   new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
 
 /** @internal */
-export const alreadyExists = (type: Named, name: string): ApiError =>
-  new ApiError(409, "AlreadyExists", `${qualified(type)} "${name}" already exists`, about(type, name))
+export const alreadyExists = (type: Named, name: string, isDeleting: boolean): ApiError =>
+  new ApiError(
+    409,
+    "AlreadyExists",
+    `${isDeleting ? "object is being deleted: " : ""}${qualified(type)} "${name}" already exists`,
+    about(type, name)
+  )
 
 /** @internal */
 export const conflict = (type: Named, name: string, why: string): ApiError =>
@@ -114,13 +119,13 @@ export const expired = (message: string, continueToken?: string): ApiError =>
 export const tooLarge = (): ApiError =>
   new ApiError(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728")
 
-/** The 422 of a kind; several causes are listed in brackets, as the server does. @internal */
+/** The 422 of a kind; several causes are listed in brackets, each once. @internal */
 export const invalid = (
   type: { readonly group: string; readonly kind: string },
   name: string,
   causes: ReadonlyArray<Cause>
 ): ApiError => {
-  const parts = causes.map(({ field, message }) => `${field}: ${message}`)
+  const parts = [...new Set(causes.map(({ field, message }) => `${field}: ${message}`))]
   const kind = type.group === "" ? type.kind : `${type.kind}.${type.group}`
   return new ApiError(
     422,

@@ -2,9 +2,11 @@
  * The body of a request as an object of the kind that the request is about.
  */
 import { parse as parseYaml } from "yaml"
-import { badRequest, unsupportedMediaType } from "./apiError.ts"
-import { fields, groupOf, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
-import type { ApiRequest, Target } from "./request.ts"
+import { type ApiError, badRequest, causes, invalid, unsupportedMediaType } from "./apiError.ts"
+import { checkFields } from "./fieldValidation.ts"
+import { at, fields, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
+import { metaFields } from "./metaFields.ts"
+import type { ApiRequest, Target, WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { apiVersionOf } from "./served.ts"
 
@@ -32,28 +34,46 @@ export const parseBody = (request: ApiRequest, what: string): unknown => {
 export const optionalBody = (request: ApiRequest, what: string): Fields =>
   request.body.trim() === "" ? {} : fields(parseBody(request, what))
 
-const checkType = (resource: Resource, object: Fields): void => {
+const refuseType = (resource: Resource, apiVersion: string, kind: string, why: string): ApiError =>
+  badRequest(
+    `${kind} in version "${apiVersion.split("/").at(-1) ?? ""}" cannot be handled as a ${resource.kind}: ${why}`
+  )
+
+const checkCustomType = (resource: Resource, object: Fields): void => {
   const kind = text(object["kind"])
   const apiVersion = text(object["apiVersion"])
   const expected = apiVersionOf(resource)
+  if (kind === "") {
+    const sent = JSON.stringify(object)
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): Object 'Kind' is missing in '${sent}' (${sent.slice(0, 30)} ...)`
+    )
+  }
+  if (apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`
+    )
+  }
+  if (kind === resource.kind) return
+  const name = text(at(object, "metadata", "name"))
+  throw invalid({ group: resource.group, kind }, name, [causes.invalid("kind", kind, `must be ${resource.kind}`)])
+}
+
+const checkType = (resource: Resource, object: Fields): void => {
   if (resource.custom !== undefined) {
-    if (kind === "") throw badRequest("Object 'Kind' is missing in the object")
-    if (kind !== resource.kind || groupOf(apiVersion) !== resource.group || apiVersion !== expected) {
-      throw badRequest(
-        `${kind} in version "${apiVersion.split("/").at(-1) ?? ""}" cannot be handled as a ${resource.kind}: the API version or kind does not match ${expected}, Kind=${resource.kind}`
-      )
-    }
+    checkCustomType(resource, object)
     return
   }
-  if (apiVersion !== "" && apiVersion !== expected) {
-    throw badRequest(
-      `${kind} in version "${apiVersion.split("/").at(-1) ?? ""}" cannot be handled as a ${resource.kind}: no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
-    )
+  const kind = text(object["kind"])
+  const apiVersion = text(object["apiVersion"])
+  if (apiVersion !== "" && apiVersion !== apiVersionOf(resource)) {
+    const why = `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`
+    throw refuseType(resource, apiVersion, kind, why)
   }
   if (kind !== "" && kind !== resource.kind) {
-    throw badRequest(
-      `${kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: converting (${resource.version}.${kind}) to (core.${resource.kind}): unknown conversion`
-    )
+    const { version } = resource
+    const why = `converting (${version}.${kind}) to (core.${resource.kind}): unknown conversion`
+    throw refuseType(resource, version, kind, why)
   }
 }
 
@@ -61,9 +81,9 @@ const cleaned = (meta: Fields): Meta => {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(meta)) {
     const empty = isFields(value) ? Object.keys(value).length === 0 : Array.isArray(value) && value.length === 0
-    if (value !== null && value !== "" && !(empty && name !== "managedFields")) kept[name] = value
+    if (metaFields.has(name) && value !== null && value !== "" && !(empty && name !== "managedFields"))
+      kept[name] = value
   }
-  delete kept["selfLink"]
   return { name: "", uid: "", resourceVersion: "", ...kept }
 }
 
@@ -89,10 +109,12 @@ export const objectOf = (target: Target, sent: unknown): Obj => {
 }
 
 /** @internal */
-export const objectIn = (target: Target, request: ApiRequest): Obj => {
+export const objectIn = (target: Target, request: ApiRequest, options: WriteOptions): Obj => {
   const media = mediaOf(request.contentType)
   if (media !== "" && !mediaTypes.includes(media) && media !== "application/x-www-form-urlencoded") {
     throw unsupportedMediaType(mediaTypes)
   }
-  return objectOf(target, parseBody(request, target.resource.kind))
+  const body = parseBody(request, target.resource.kind)
+  checkFields(target.resource, fields(body), options)
+  return objectOf(target, body)
 }

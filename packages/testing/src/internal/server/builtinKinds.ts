@@ -187,6 +187,7 @@ const resource = (group: string, version: string, kind: string, row: Row): Resou
     columns: columnsOf(kind),
     conditionalOnly: row.conditionalOnly === true,
     custom: undefined,
+    storedCustom: undefined,
     deprecationWarning:
       kind === "Endpoints" ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" : undefined,
     convert: events && group !== "" ? EventForms.conversion : undefined

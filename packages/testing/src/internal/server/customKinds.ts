@@ -5,7 +5,7 @@ import { compile, type Compiled } from "../engines/structural.ts"
 import { ageOf } from "./columns.ts"
 import { at, fields, groupVersion, isFields, list, text, type Fields, type Obj } from "./json.ts"
 import * as JsonPath from "./jsonPath.ts"
-import { allVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
+import { customVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
 
 const printed = (value: unknown, type: string, nowMs: number): unknown => {
   if (type === "date") return ageOf(value, nowMs)
@@ -20,7 +20,9 @@ const columnOf = (definition: Fields): Column => {
     name: text(definition["name"]),
     type,
     format: text(definition["format"]),
-    description: text(definition["description"]),
+    description:
+      text(definition["description"]) ||
+      `Custom resource definition column (in JSONPath format): ${text(definition["jsonPath"])}`,
     priority: Number(definition["priority"] ?? 0),
     value: (object, nowMs) => {
       const found = find(object)
@@ -45,20 +47,42 @@ const scaleOf = (subresources: Fields): ScalePaths | undefined => {
   }
 }
 
+const schemas = new WeakMap<Fields, CustomSchema>()
+
 /** Compiled when first used: a definition may be there without its objects ever being written. */
-const schemaOf = (openAPIV3Schema: Fields): CustomSchema => {
+const schemaOf = (version: Fields): CustomSchema => {
+  const known = schemas.get(version)
+  if (known !== undefined) return known
+  const openAPIV3Schema = fields(at(version, "schema", "openAPIV3Schema"))
   let made: Compiled | undefined
   const compiled = () => (made ??= compile(openAPIV3Schema as Parameters<typeof compile>[0]))
-  return {
+  const schema: CustomSchema = {
     openAPIV3Schema,
     prune: (object) => compiled().prune(object),
     defaults: (object) => compiled().defaults(object),
     validate: (object, old) => compiled().validate(object, old === undefined ? {} : { old }),
     unknown: (object) => compiled().unknownFields(object)
   }
+  schemas.set(version, schema)
+  return schema
 }
 
-const resourceOf = (crd: Obj, version: Fields, storageVersion: string): Resource => {
+const deprecation = (crd: Obj, version: Fields): string | undefined => {
+  if (version["deprecated"] !== true) return undefined
+  const given = text(version["deprecationWarning"])
+  if (given !== "") return given
+  const group = text(at(crd, "spec", "group"))
+  const kind = text(at(crd, "spec", "names", "kind"))
+  const better = list(at(crd, "spec", "versions"))
+    .filter((other) => at(other, "served") === true && at(other, "deprecated") !== true)
+    .map((other) => text(at(other, "name")))
+    .filter((name) => compareVersions(name, text(version["name"])) < 0)
+    .sort(compareVersions)
+  const advice = better[0] === undefined ? "" : `; use ${group}/${better[0]} ${kind}`
+  return `${group}/${text(version["name"])} ${kind} is deprecated${advice}`
+}
+
+const resourceOf = (crd: Obj, version: Fields, storage: Fields): Resource => {
   const spec = fields(crd["spec"])
   const names = fields(spec["names"])
   const group = text(spec["group"])
@@ -77,9 +101,9 @@ const resourceOf = (crd: Obj, version: Fields, storageVersion: string): Resource
     categories: list(names["categories"]).map(text),
     namespaced: spec["scope"] === "Namespaced",
     storage: `${group}/${plural}`,
-    storageApiVersion: groupVersion(group, storageVersion),
+    storageApiVersion: groupVersion(group, text(storage["name"])),
     served: version["served"] === true,
-    verbs: allVerbs,
+    verbs: customVerbs,
     status: subresources["status"] !== undefined,
     scale: scaleOf(subresources),
     subresources: [],
@@ -87,11 +111,9 @@ const resourceOf = (crd: Obj, version: Fields, storageVersion: string): Resource
     selectable: list(version["selectableFields"]).map((field) => text(at(field, "jsonPath")).replace(/^\./u, "")),
     columns: columns.length === 0 ? undefined : columns.map((column) => columnOf(fields(column))),
     conditionalOnly: true,
-    custom: schemaOf(fields(at(version, "schema", "openAPIV3Schema"))),
-    deprecationWarning:
-      version["deprecated"] === true
-        ? text(version["deprecationWarning"]) || `${group}/${name} ${kind} is deprecated`
-        : undefined,
+    custom: schemaOf(version),
+    storedCustom: schemaOf(storage),
+    deprecationWarning: deprecation(crd, version),
     convert: undefined
   }
 }
@@ -116,9 +138,9 @@ export const compareVersions = (a: string, b: string): number => {
 /** The served versions of a definition, the most stable first. @internal */
 export const customKinds = (crd: Obj): ReadonlyArray<Resource> => {
   const versions = list(at(crd, "spec", "versions")).map(fields)
-  const storage = text(versions.find((version) => version["storage"] === true)?.["name"])
+  const storage = versions.find((version) => version["storage"] === true) ?? {}
   return versions
-    .filter((version) => version["served"] === true || version["name"] === storage)
+    .filter((version) => version["served"] === true || version === storage)
     .sort((a, b) => compareVersions(text(a["name"]), text(b["name"])))
     .map((version) => resourceOf(crd, version, storage))
 }

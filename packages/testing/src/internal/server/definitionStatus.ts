@@ -1,6 +1,7 @@
 /**
  * What the server itself writes into a CustomResourceDefinition.
  */
+import type { Api } from "./api.ts"
 import { at, fields, list, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 
 /** Where the definitions are stored. @internal */
@@ -63,4 +64,10 @@ export const markDefinition = (crd: Obj, nowMs: number): Obj => {
     "InstanceDeletionPending",
     "CustomResourceDefinition marked for deletion; CustomResource deletion will be initiated soon"
   )
+}
+
+/** The definition whose objects are stored there. @internal */
+export const definitionOf = (api: Api, storage: string): Obj | undefined => {
+  const [group = "", plural = ""] = storage.split("/")
+  return api.store.get(definitions, `${plural}.${group}`)
 }

@@ -4,7 +4,7 @@
 import type { Api } from "./api.ts"
 import { customKinds } from "./customKinds.ts"
 import { collect, dropFinalizers } from "./deletion.ts"
-import { cleanup, condition, definitions } from "./definitionStatus.ts"
+import { cleanup, condition, definitionOf, definitions } from "./definitionStatus.ts"
 import { at, fields, same, withAt, type Obj } from "./json.ts"
 import type { Change } from "./store.ts"
 
@@ -70,10 +70,4 @@ export const tendDefinitions = (api: Api, { before, key, object, storage, type }
     const next = accepted(api, current)
     if (!same(next, current)) api.store.put(definitions, next)
   }
-}
-
-/** The definition whose objects are stored there. @internal */
-export const definitionOf = (api: Api, storage: string): Obj | undefined => {
-  const [group = "", plural = ""] = storage.split("/")
-  return api.store.get(definitions, `${plural}.${group}`)
 }

@@ -9,7 +9,7 @@ import type { Target } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { toServed } from "./served.ts"
 import { released } from "./strategy.ts"
-import { existing } from "./writing.ts"
+import { existing } from "./updating.ts"
 
 /** @internal */
 export interface DeleteOptions {
@@ -103,14 +103,16 @@ const immortal: ReadonlyArray<string> = ["default", "kube-public", "kube-system"
 const marked = (api: Api, resource: Resource, object: Obj, finalizers: ReadonlyArray<string>, grace: number): Obj => {
   const { deletionTimestamp, generation } = object.metadata
   const namespace = resource.storage === "namespaces"
+  // These two mark themselves, without the generic deletion having a say.
+  const own = namespace || resource.storage === definitions
   const dated = withMeta(object, {
     finalizers: finalizers.length === 0 ? undefined : finalizers,
     deletionTimestamp:
       deletionTimestamp === undefined || (object.metadata.deletionGracePeriodSeconds ?? 0) > grace
         ? timestamp(api.time.nowMs() + grace * 1000)
         : deletionTimestamp,
-    deletionGracePeriodSeconds: namespace ? undefined : grace,
-    generation: generation !== undefined && deletionTimestamp === undefined ? generation + 1 : generation
+    deletionGracePeriodSeconds: own ? undefined : grace,
+    generation: generation !== undefined && deletionTimestamp === undefined && !own ? generation + 1 : generation
   })
   return namespace ? withAt(dated, ["status", "phase"], "Terminating") : dated
 }

@@ -24,7 +24,7 @@ const header = (message: IncomingMessage, name: string): string => {
   return Array.isArray(value) ? value.join(",") : (value ?? "")
 }
 
-const parsed = (api: Api, message: IncomingMessage, body: string): ApiRequest => {
+const parsed = (api: Api, message: IncomingMessage, body: string, warnings: Array<string>): ApiRequest => {
   const url = new URL(message.url ?? "/", "http://localhost")
   return {
     method: message.method === "HEAD" ? "GET" : (message.method ?? "GET"),
@@ -37,7 +37,8 @@ const parsed = (api: Api, message: IncomingMessage, body: string): ApiRequest =>
     contentType: header(message, "content-type"),
     userAgent: header(message, "user-agent"),
     body,
-    user: authenticate(api, message.headers.authorization)
+    user: authenticate(api, message.headers.authorization),
+    warnings
   }
 }
 
@@ -49,11 +50,12 @@ const quoted = (warning: string): string => `299 - "${warning.replaceAll(/["\\]/
 const warned = (warnings: ReadonlyArray<string>): OutgoingHttpHeaders =>
   warnings.length === 0 ? {} : { warning: warnings.map(quoted).join(", ") }
 
-const refuse = (response: ServerResponse, error: ApiError): void => {
+const refuse = (response: ServerResponse, error: ApiError, warnings: ReadonlyArray<string>): void => {
   const retry = error.details?.retryAfterSeconds
   response.writeHead(error.code, {
     "content-type": "application/json",
-    ...(retry === undefined ? {} : { "retry-after": String(retry) })
+    ...(retry === undefined ? {} : { "retry-after": String(retry) }),
+    ...warned(warnings)
   })
   response.end(jsonOf(error.status))
 }
@@ -111,25 +113,30 @@ const readBody = (message: IncomingMessage, done: (body: string) => void, failed
   })
 }
 
+// Real servers keep idle connections for minutes; a pool that trusts in that must not meet a closed one.
+const keepAliveTimeout = 180_000
+
+const receive = (api: Api, controllers: Controllers, message: IncomingMessage, response: ServerResponse): void => {
+  const warnings: Array<string> = []
+  const refused = (cause: unknown) => refuse(response, failure(cause), warnings)
+  const answered = (body: string) => {
+    try {
+      const request = parsed(api, message, body, warnings)
+      authorize(api, request)
+      const answer = route(api, request)
+      controllers.settle()
+      send(response, answer)
+    } catch (cause) {
+      // What was written before the failure still has its consequences.
+      controllers.settle()
+      refused(cause)
+    }
+  }
+  readBody(message, answered, refused)
+}
+
 /** @internal */
 export const httpServer = (api: Api, controllers: Controllers): Server =>
-  createServer((message, response) => {
-    const refused = (cause: unknown) => refuse(response, failure(cause))
-    readBody(
-      message,
-      (body) => {
-        try {
-          const request = parsed(api, message, body)
-          authorize(api, request)
-          const answer = route(api, request)
-          controllers.settle()
-          send(response, answer)
-        } catch (cause) {
-          // What was written before the failure still has its consequences.
-          controllers.settle()
-          refused(cause)
-        }
-      },
-      refused
-    )
-  })
+  createServer({ keepAliveTimeout, requestTimeout: 0 }, (message, response) =>
+    receive(api, controllers, message, response)
+  )

@@ -6,7 +6,7 @@ import type { Api } from "./api.ts"
 import { badRequest, methodNotAllowed } from "./apiError.ts"
 import { at, list, text } from "./json.ts"
 import { flag, wholeNumber, type ApiRequest, type Target } from "./request.ts"
-import { existing } from "./writing.ts"
+import { existing } from "./updating.ts"
 
 const containerOf = (names: ReadonlyArray<string>, asked: string | null, pod: string): string | undefined => {
   if (asked !== null && asked !== "") {

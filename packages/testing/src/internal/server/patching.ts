@@ -1,23 +1,26 @@
 /**
  * Changes an object by a patch: merge, JSON, strategic merge, or server-side apply.
  */
+import { apply, conflictMessage, type Conflict } from "../engines/managedFields.ts"
 import { jsonPatch, mergePatch } from "../engines/patch.ts"
 import { strategicMerge } from "../engines/strategicMerge.ts"
-import { ApiError, badRequest, causes, invalid, invalidOptions, unsupportedMediaType } from "./apiError.ts"
+import { ApiError, badRequest, causes, invalid, invalidOptions, notFound, unsupportedMediaType } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { mediaOf, objectOf, parseBody } from "./body.ts"
-import type { Obj } from "./json.ts"
-import type { ApiRequest, Target } from "./request.ts"
+import { create } from "./creating.ts"
+import { checkApplied, checkPatched } from "./fieldValidation.ts"
+import { at, isFields, text, withMeta, type Obj } from "./json.ts"
+import { schemaOf } from "./kindSchema.ts"
+import { writerOf } from "./managing.ts"
+import { flag, type ApiRequest, type Target, type WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
-import { toServed } from "./served.ts"
-import { existing, update, type WriteOptions } from "./writing.ts"
+import { apiVersionOf, toServed } from "./served.ts"
+import { existing, stored, update } from "./updating.ts"
 
 const json = "application/json-patch+json"
 const merge = "application/merge-patch+json"
 const strategic = "application/strategic-merge-patch+json"
-
-/** @internal */
-export const applyType = "application/apply-patch+yaml"
+const applyType = "application/apply-patch+yaml"
 
 /** A value with a patch of one of the three plain types applied. @internal */
 export const applyPatchTo = (live: unknown, media: string, patch: unknown, resource?: Resource): unknown => {
@@ -33,7 +36,7 @@ export const applyPatchTo = (live: unknown, media: string, patch: unknown, resou
     }
     case strategic: {
       if (resource?.custom !== undefined) throw unsupportedMediaType([json, merge, applyType])
-      const done = strategicMerge(live, patch, {})
+      const done = strategicMerge(live, patch, resource === undefined ? {} : schemaOf(resource))
       if ("ok" in done) return done.ok
       throw badRequest(done.error)
     }
@@ -58,14 +61,61 @@ export interface Patched {
   readonly created: boolean
 }
 
+const conflictOf = (conflicts: ReadonlyArray<Conflict>): ApiError =>
+  new ApiError(409, "Conflict", conflictMessage(conflicts), {
+    causes: conflicts.map(({ field, manager }) => ({
+      reason: "FieldManagerConflict",
+      message: `conflict with ${manager}`,
+      field
+    }))
+  })
+
+/** Server-side apply, which also creates. */
+const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Patched => {
+  const { resource } = target
+  const body = parseBody(request, resource.kind)
+  if (!isFields(body)) throw badRequest("error decoding YAML: it is not an object")
+  const apiVersion = text(body["apiVersion"])
+  const kind = text(body["kind"])
+  if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
+    throw badRequest(`invalid object type: ${apiVersion === "" ? "/" : apiVersion}, Kind=${kind}`)
+  }
+  if (at(body, "metadata", "managedFields") !== undefined) throw badRequest("metadata.managedFields must be nil")
+  checkApplied(resource, body)
+  const sent = objectOf(target, body)
+  const live = stored(api, target)
+  if (live === undefined && target.subresource !== undefined) throw notFound(resource, target.name ?? "")
+  const { name, resourceVersion, uid } = sent.metadata
+  const bare = withMeta(sent, {
+    name: name === "" ? target.name : name,
+    uid: uid === "" ? undefined : uid,
+    resourceVersion: resourceVersion === "" ? undefined : resourceVersion
+  })
+  const result = apply({
+    ...writerOf(api, target, options.manager),
+    live: live === undefined ? undefined : toServed(resource, live),
+    applied: bare,
+    force: request.query.has("force") && flag(request.query, "force")
+  })
+  if ("conflicts" in result) throw conflictOf(result.conflicts)
+  const object = objectOf(target, result.ok)
+  const kept = { ...options, managersKept: true }
+  return live === undefined
+    ? { object: create(api, target, object, kept), created: true }
+    : { object: update(api, target, object, { ...kept, isPatch: true }), created: false }
+}
+
 /** @internal */
 export const patch = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Patched => {
   const media = mediaOf(request.contentType)
   checkParameters(request, media)
+  if (media === applyType) return applied(api, target, request, options)
   const live = toServed(target.resource, existing(api, target))
-  const result = applyPatchTo(live, media, parseBody(request, target.resource.kind), target.resource)
-  if (typeof result !== "object" || result === null) {
+  const change = parseBody(request, target.resource.kind)
+  const result = applyPatchTo(live, media, change, target.resource)
+  if (!isFields(result)) {
     throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", result, "the result is not an object")])
   }
-  return { object: update(api, target, objectOf(target, result), options), created: false }
+  checkPatched(target.resource, result, options)
+  return { object: update(api, target, objectOf(target, result), { ...options, isPatch: true }), created: false }
 }

@@ -66,7 +66,9 @@ export const many = (api: Api, { resource }: Target, request: ApiRequest, page: 
     const head = { kind: "PartialObjectMetadataList", apiVersion: `meta.k8s.io/${version}` }
     return json({ ...head, metadata, items }, { warnings })
   }
-  const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata })
+  // Lists of custom kinds have an empty token where the others have none.
+  const whole = resource.custom === undefined ? metadata : { continue: "", ...metadata }
+  const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata: whole })
   const items = page.items.map((item) => itemText(resource, item)).join(",")
   return {
     _tag: "Json",

@@ -1,7 +1,7 @@
 /**
  * A request as the routes see it.
  */
-import { badRequest } from "./apiError.ts"
+import { badRequest, causes, invalidOptions } from "./apiError.ts"
 import type { Resource } from "./resource.ts"
 
 /** Who asks. @internal */
@@ -22,6 +22,8 @@ export interface ApiRequest {
   readonly userAgent: string
   readonly body: string
   readonly user: User
+  /** What the answer, also a refusal, warns about. */
+  readonly warnings: Array<string>
 }
 
 /** What a request is about. @internal */
@@ -52,4 +54,38 @@ export const managerOf = (request: ApiRequest): string => {
   if (asked !== null && asked !== "") return asked
   const slash = request.userAgent.indexOf("/")
   return (slash < 0 ? request.userAgent : request.userAgent.slice(0, slash)) || "unknown"
+}
+
+/** @internal */
+export interface WriteOptions {
+  readonly dryRun: boolean
+  /** Who is recorded. */
+  readonly manager: string
+  readonly fieldValidation: "Strict" | "Warn" | "Ignore"
+  /** Whether the object brings its managers along, as after an apply. */
+  readonly managersKept: boolean
+  readonly isPatch: boolean
+  /** What the answer warns about. */
+  readonly warnings: Array<string>
+}
+
+/** @internal */
+export const writeOptions = (request: ApiRequest, kind: string): WriteOptions => {
+  const { query } = request
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "")
+  if (dryRun.some((value) => value !== "All")) {
+    throw invalidOptions(kind, causes.notSupported("dryRun", dryRun, ["All"]))
+  }
+  const validation = query.get("fieldValidation") ?? ""
+  if (!["", "Ignore", "Strict", "Warn"].includes(validation)) {
+    throw invalidOptions(kind, causes.notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
+  }
+  return {
+    dryRun: dryRun.length > 0,
+    manager: managerOf(request),
+    fieldValidation: validation === "Strict" || validation === "Ignore" ? validation : "Warn",
+    managersKept: false,
+    isPatch: false,
+    warnings: request.warnings
+  }
 }

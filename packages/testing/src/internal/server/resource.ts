@@ -65,6 +65,8 @@ export interface Resource {
   /** Whether a replace has to name a resourceVersion. */
   readonly conditionalOnly: boolean
   readonly custom: CustomSchema | undefined
+  /** The schema of the version that objects are stored in. */
+  readonly storedCustom: CustomSchema | undefined
   readonly deprecationWarning: string | undefined
   /** From the stored form, and back, where they differ in more than the apiVersion. */
   readonly convert: { readonly to: (stored: Obj) => Obj; readonly from: (served: Obj) => Obj } | undefined
@@ -87,6 +89,18 @@ export const allVerbs: ReadonlyArray<string> = [
   "get",
   "list",
   "patch",
+  "update",
+  "watch"
+]
+
+/** The same in the order that custom kinds have them. @internal */
+export const customVerbs: ReadonlyArray<string> = [
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "create",
   "update",
   "watch"
 ]

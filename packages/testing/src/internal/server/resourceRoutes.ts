@@ -3,28 +3,19 @@
  */
 import { json, type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
-import { ApiError, badRequest, causes, invalidOptions, methodNotAllowed, noSuchResource } from "./apiError.ts"
+import { ApiError, methodNotAllowed, noSuchResource } from "./apiError.ts"
 import { objectIn, optionalBody } from "./body.ts"
+import { create } from "./creating.ts"
 import { deleteAnswer, deleteOptions, remove } from "./deletion.ts"
 import { type Obj } from "./json.ts"
 import { listPage } from "./listing.ts"
-import { applyType, patch } from "./patching.ts"
-import { mediaOf } from "./body.ts"
+import { patch } from "./patching.ts"
 import { many, one, shower } from "./presenting.ts"
-import { flag, managerOf, type ApiRequest, type Target } from "./request.ts"
+import { flag, type ApiRequest, type Target, writeOptions } from "./request.ts"
 import { toServed } from "./served.ts"
 import { specialSubresource } from "./subresources.ts"
 import { watch } from "./watching.ts"
-import { create, existing, update, type WriteOptions } from "./writing.ts"
-
-/** @internal */
-export const writeOptions = (request: ApiRequest, kind: string): WriteOptions => {
-  const dryRun = request.query.getAll("dryRun").filter((value) => value !== "")
-  if (dryRun.some((value) => value !== "All")) {
-    throw invalidOptions(kind, causes.notSupported("dryRun", dryRun, ["All"]))
-  }
-  return { dryRun: dryRun.length > 0, manager: managerOf(request) }
-}
+import { existing, update } from "./updating.ts"
 
 const deleteCollection = (api: Api, target: Target, request: ApiRequest): Answer => {
   const { dryRun } = writeOptions(request, "DeleteOptions")
@@ -51,8 +42,9 @@ const collection = (api: Api, target: Target, request: ApiRequest): Answer => {
       return many(api, target, request, listPage(api, target, request))
     case "POST": {
       if (resource.namespaced && namespace === undefined) throw methodNotAllowed()
-      const created = create(api, target, objectIn(target, request), writeOptions(request, "CreateOptions"))
-      return one(api, target, request, created, { status: 201 })
+      const options = writeOptions(request, "CreateOptions")
+      const created = create(api, target, objectIn(target, request, options), options)
+      return one(api, target, request, created, { status: 201, warnings: options.warnings })
     }
     case "DELETE":
       if (resource.namespaced && namespace === undefined) throw methodNotAllowed()
@@ -75,15 +67,14 @@ const item = (api: Api, target: Target, request: ApiRequest): Answer => {
     case "GET":
       return one(api, target, request, toServed(target.resource, existing(api, target)))
     case "PUT": {
-      const sent = objectIn(target, request)
-      if (sent.metadata.name === "") throw badRequest("name is required")
-      return one(api, target, request, update(api, target, sent, writeOptions(request, "UpdateOptions")))
+      const options = writeOptions(request, "UpdateOptions")
+      const updated = update(api, target, objectIn(target, request, options), options)
+      return one(api, target, request, updated, { warnings: options.warnings })
     }
     case "PATCH": {
-      const before = api.store.version
-      const { created, object } = patch(api, target, request, writeOptions(request, "PatchOptions"))
-      const isNew = created && (api.store.version > before || mediaOf(request.contentType) === applyType)
-      return one(api, target, request, object, { status: isNew ? 201 : 200 })
+      const options = writeOptions(request, "PatchOptions")
+      const { created, object } = patch(api, target, request, options)
+      return one(api, target, request, object, { status: created ? 201 : 200, warnings: options.warnings })
     }
     case "DELETE":
       if (target.subresource !== undefined) throw methodNotAllowed()

@@ -53,13 +53,14 @@ const grouped = (
     if (request.method !== "POST") throw methodNotAllowed()
     return review(api, virtual, request)
   }
+  if (groupInfo(api.registry, group) === undefined) return pageNotFound()
   return resourceAnswer(api, targetOf(api, group, version, rest), request)
 }
 
 /** @internal */
 export const route = (api: Api, request: ApiRequest): Answer => {
   const [root, first, second, ...rest] = request.path
-  switch (root) {
+  switch (root ?? "") {
     case "version":
       return json(serverVersion)
     case "healthz":

@@ -1,13 +1,14 @@
 /**
  * The scale subresource: the replicas of an object, whatever its kind calls them.
  */
-import { badRequest, noSuchResource, modified } from "./apiError.ts"
+import { causes, invalid, modified, noSuchResource } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { at, fields, text, withAt, type Fields, type Obj } from "./json.ts"
+import { schemaCauses } from "./kindSchema.ts"
 import { borrowedMeta } from "./presenting.ts"
-import type { Target } from "./request.ts"
+import type { Target, WriteOptions } from "./request.ts"
 import { toServed } from "./served.ts"
-import { existing, update, type WriteOptions } from "./writing.ts"
+import { existing, update } from "./updating.ts"
 
 const selectorText = (selector: unknown): string | undefined => {
   if (typeof selector === "string") return selector
@@ -47,9 +48,11 @@ export const writeScale = (api: Api, target: Target, sent: Fields, options: Writ
   const version = text(at(sent, "metadata", "resourceVersion"))
   if (version !== "" && version !== old.metadata.resourceVersion) throw modified(resource, old.metadata.name)
   const replicas = at(sent, "spec", "replicas") ?? 0
-  if (typeof replicas !== "number" || replicas < 0)
-    throw badRequest("spec.replicas must be a whole number, not negative")
-  const scaled = withAt(toServed(resource, old), resource.scale.specReplicas, replicas)
-  const written = update(api, { ...target, subresource: undefined }, scaled, options)
-  return scaleOf(target, written)
+  const path = resource.scale.specReplicas
+  const scaled = withAt(toServed(resource, old), path, replicas)
+  if (typeof replicas !== "number" || replicas < 0) {
+    const fault = causes.invalid(`.${path.join(".")}`, replicas, "should be a non-negative integer")
+    throw invalid(resource, old.metadata.name, [...schemaCauses(resource, scaled, undefined), fault])
+  }
+  return scaleOf(target, update(api, target, scaled, options))
 }

@@ -23,7 +23,10 @@ export const toServed = (resource: Resource, stored: Obj): Obj => {
   return served
 }
 
-/** @internal */
-export const toStored = (resource: Resource, served: Obj): Obj =>
-  resource.convert?.from(served) ??
-  (served.apiVersion === resource.storageApiVersion ? served : { ...served, apiVersion: resource.storageApiVersion })
+/** What the stored form does not know is lost, whichever version it came in. @internal */
+export const toStored = (resource: Resource, served: Obj): Obj => {
+  if (resource.convert !== undefined) return resource.convert.from(served)
+  if (served.apiVersion === resource.storageApiVersion) return served
+  const stored = { ...served, apiVersion: resource.storageApiVersion }
+  return resource.storedCustom?.prune(resource.storedCustom.defaults(stored)) ?? stored
+}

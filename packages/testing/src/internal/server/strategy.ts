@@ -34,11 +34,13 @@ const namespace = (object: Obj, old: Obj | undefined): Obj => {
   return { ...labelled, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } }
 }
 
-/** Fills in what clients may leave out, in the stored form. @internal */
+/** Brings what clients may write in more than one way into one form. @internal */
+export const decoded = (resource: Resource, object: Obj): Obj =>
+  resource.storage === "secrets" ? secret(object) : object
+
+/** Adds what the server itself says, in the stored form. @internal */
 export const prepared = (resource: Resource, object: Obj, old: Obj | undefined): Obj => {
   switch (resource.storage) {
-    case "secrets":
-      return secret(object)
     case "namespaces":
       return namespace(object, old)
     case "events":

@@ -9,11 +9,11 @@ import { deleteOptions, remove } from "./deletion.ts"
 import { at, fields, keyOf, list, text, timestamp, withAt, type Fields } from "./json.ts"
 import { podLog } from "./logs.ts"
 import { applyPatchTo } from "./patching.ts"
-import type { ApiRequest, Target } from "./request.ts"
+import type { ApiRequest, Target, WriteOptions } from "./request.ts"
 import { scaleOf, writeScale } from "./scale.ts"
 import { released } from "./strategy.ts"
 import { issueToken } from "./tokens.ts"
-import { existing, type WriteOptions } from "./writing.ts"
+import { existing } from "./updating.ts"
 
 const scale = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Answer => {
   const present = scaleOf(target, existing(api, target))

@@ -1,0 +1,26 @@
+/**
+ * Who manages which field of an object.
+ */
+import { update } from "../engines/managedFields.ts"
+import type { Api } from "./api.ts"
+import { at, timestamp, withMeta, type Obj } from "./json.ts"
+import { schemaOf } from "./kindSchema.ts"
+import type { Target } from "./request.ts"
+import { apiVersionOf, toServed } from "./served.ts"
+
+/** What managedFields are worked out from, besides the objects. @internal */
+export const writerOf = (api: Api, { resource, subresource }: Target, manager: string) => ({
+  manager,
+  apiVersion: apiVersionOf(resource),
+  schema: schemaOf(resource),
+  subresource,
+  now: timestamp(api.time.nowMs()),
+  resetFields: resource.status ? (subresource === "status" ? ["spec"] : ["status"]) : []
+})
+
+/** The object, as its version shows it, with its managers after an update by one of them. @internal */
+export const managed = (api: Api, target: Target, served: Obj, old: Obj | undefined, manager: string): Obj => {
+  const live = old === undefined ? undefined : toServed(target.resource, old)
+  const tracked = update({ ...writerOf(api, target, manager), live, updated: served })
+  return withMeta(served, { managedFields: at(tracked, "metadata", "managedFields") })
+}
