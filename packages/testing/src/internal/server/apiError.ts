@@ -149,9 +149,12 @@ export const unsupportedMediaType = (supported: ReadonlyArray<string>): ApiError
   new ApiError(
     415,
     "UnsupportedMediaType",
-    `the body of the request was in an unknown format - accepted media types include: ${supported.join(", ")}`,
-    {}
+    `the body of the request was in an unknown format - accepted media types include: ${supported.join(", ")}`
   )
+
+/** @internal */
+export const unsupportedPatchType = (): ApiError =>
+  new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 /** @internal */
 export const notAcceptable = (): ApiError =>

@@ -5,12 +5,11 @@ import { alreadyExists, ApiError, forbidden, invalid, notFound } from "./apiErro
 import type { Api } from "./api.ts"
 import { definitionOf } from "./definitionStatus.ts"
 import { jsonOf, keyOf, timestamp, withAt, withMeta, type Obj } from "./json.ts"
-import { completed, schemaCauses } from "./kindSchema.ts"
+import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
-import { metadataCausesOfCreate } from "./metadataRules.ts"
 import type { Target, WriteOptions } from "./request.ts"
 import { toServed, toStored } from "./served.ts"
-import { decoded, generationOf, prepared, strategyCauses } from "./strategy.ts"
+import { decoded, generationOf, prepared } from "./strategy.ts"
 
 const objectBytesMax = 1.5 * 1024 * 1024
 const suffixSigns = "bcdfghjklmnpqrstvwxz2456789"
@@ -76,11 +75,7 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
   const tracked = options.managersKept ? complete : managed(api, target, complete, undefined, options.manager)
   const ready = prepared(resource, toStored(resource, tracked), undefined)
   const stored = withMeta(ready, { generation: generationOf(resource, ready, undefined) })
-  const found = [
-    ...metadataCausesOfCreate(resource, stored),
-    ...strategyCauses(resource, stored, undefined),
-    ...schemaCauses(resource, toServed(resource, stored), undefined)
-  ]
+  const found = objectCauses(resource, toServed(resource, stored), undefined)
   if (found.length > 0) throw invalid(resource, name, found)
   checkSize(stored)
   const present = api.store.get(resource.storage, keyOf(stored.metadata))

@@ -40,6 +40,10 @@ export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: bool
   if (policy !== undefined && !policies.includes(policy)) {
     throw invalidOptions("DeleteOptions", causes.notSupported("propagationPolicy", policy, [...policies, "nil"]))
   }
+  if (policy !== undefined && orphan !== undefined && orphan !== null) {
+    const why = "orphanDependents and deletionPropagation cannot be both set"
+    throw invalidOptions("DeleteOptions", causes.invalid("propagationPolicy", policy, why))
+  }
   const orphanPolicy = String(orphan) === "true" ? "Orphan" : String(orphan) === "false" ? "Background" : undefined
   return {
     dryRun,

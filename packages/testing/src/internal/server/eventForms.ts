@@ -22,7 +22,15 @@ const toCore = new Map(renamed.map(([core, events]) => [events, core]))
 
 /** @internal */
 export const conversion = {
-  to: (stored: Obj): Obj => ({ ...rename(stored, toEvents), apiVersion: "events.k8s.io/v1" }) as Obj,
+  to: (stored: Obj): Obj => {
+    const { reportingController, reportingInstance, ...others } = rename(stored, toEvents)
+    return {
+      ...others,
+      ...(reportingController === "" ? {} : { reportingController }),
+      ...(reportingInstance === "" ? {} : { reportingInstance }),
+      apiVersion: "events.k8s.io/v1"
+    } as Obj
+  },
   from: (served: Obj): Obj => ({ ...rename(served, toCore), apiVersion: "v1" }) as Obj
 }
 

@@ -1,23 +1,38 @@
 /**
- * What the schema of a kind says about an object, for custom and built-in kinds alike.
+ * What the schema and the rules of a kind say about an object, for custom and built-in kinds alike.
  */
+import { builtinSchema, defaultBuiltin, validateBuiltin } from "../engines/builtins.ts"
+import { validateMetadata } from "../engines/metadataValidation.ts"
 import type { Schema } from "../engines/schema.ts"
 import type { Cause } from "./apiError.ts"
 import { fields, type Fields, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
 import type { Resource } from "./resource.ts"
 
+const nameOf = ({ group, kind }: Resource): string => (group === "" ? kind : `${kind}.${group}`)
+
 /** With list types and merge keys; `{}` where nothing is known. @internal */
-export const schemaOf = ({ custom }: Resource): Schema =>
-  custom === undefined ? {} : (custom.openAPIV3Schema as Schema)
+export const schemaOf = (resource: Resource): Schema =>
+  resource.custom === undefined ? builtinSchema(nameOf(resource)) : (resource.custom.openAPIV3Schema as Schema)
 
 /** The object without what its schema does not know, and with its defaults. @internal */
-export const completed = ({ custom }: Resource, object: Obj): Obj =>
-  custom === undefined ? object : custom.defaults(custom.prune(object))
+export const completed = (resource: Resource, object: Obj): Obj =>
+  resource.custom === undefined
+    ? (defaultBuiltin(nameOf(resource), object) as unknown as Obj)
+    : resource.custom.defaults(resource.custom.prune(object))
 
-/** @internal */
-export const schemaCauses = ({ custom }: Resource, object: Obj, old: Obj | undefined): ReadonlyArray<Cause> =>
-  custom === undefined ? [] : custom.validate(object, old)
+/** What a create or an update is refused for; both objects in the form of the version that was written. @internal */
+export const objectCauses = (resource: Resource, object: Obj, old: Obj | undefined): ReadonlyArray<Cause> => {
+  // The real server checks the metadata of an update twice, and tells twice what it found.
+  const again = old === undefined ? [] : validateMetadata(object, {}, old)
+  return resource.custom === undefined
+    ? [...again, ...validateBuiltin(nameOf(resource), object, old)]
+    : [...again, ...validateMetadata(object, {}, old), ...resource.custom.validate(object, old)]
+}
+
+/** What the schema of a custom kind refuses. @internal */
+export const schemaCauses = ({ custom }: Resource, object: Obj): ReadonlyArray<Cause> =>
+  custom === undefined ? [] : custom.validate(object, undefined)
 
 /** The paths of fields that the schema does not know. @internal */
 export const unknownFields = ({ custom }: Resource, object: Fields): ReadonlyArray<string> => {

@@ -48,11 +48,17 @@ export const parseVersion = (value: string | null): number | undefined => {
 }
 
 const checkMatch = (query: URLSearchParams): void => {
+  if (query.has("sendInitialEvents")) {
+    throw invalidOptions(
+      "ListOptions",
+      causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+    )
+  }
   const match = query.get("resourceVersionMatch") ?? ""
   if (match === "") return
   const version = query.get("resourceVersion") ?? ""
   const refuse = (why: string) => invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why))
-  if ((query.get("continue") ?? "") !== "") throw refuse("resourceVersionMatch is forbidden with a continue token")
+  if ((query.get("continue") ?? "") !== "") throw refuse("resourceVersionMatch is forbidden when continue is provided")
   if (version === "") throw refuse("resourceVersionMatch is forbidden unless resourceVersion is provided")
   if (match !== "Exact" && match !== "NotOlderThan") {
     throw invalidOptions(

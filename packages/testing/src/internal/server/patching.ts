@@ -4,7 +4,16 @@
 import { apply, conflictMessage, type Conflict } from "../engines/managedFields.ts"
 import { jsonPatch, mergePatch } from "../engines/patch.ts"
 import { strategicMerge } from "../engines/strategicMerge.ts"
-import { ApiError, badRequest, causes, invalid, invalidOptions, notFound, unsupportedMediaType } from "./apiError.ts"
+import {
+  ApiError,
+  badRequest,
+  causes,
+  invalid,
+  invalidOptions,
+  notFound,
+  unsupportedMediaType,
+  unsupportedPatchType
+} from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { mediaOf, objectOf, parseBody } from "./body.ts"
 import { create } from "./creating.ts"
@@ -41,7 +50,18 @@ export const applyPatchTo = (live: unknown, media: string, patch: unknown, resou
       throw badRequest(done.error)
     }
     default:
-      throw unsupportedMediaType([json, merge, strategic, applyType])
+      throw unsupportedPatchType()
+  }
+}
+
+const patchTypes = [json, merge, strategic]
+
+/** The JSON of a patch. @internal */
+export const patchIn = ({ body }: ApiRequest): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    throw badRequest("error decoding patch: unexpected end of JSON input")
   }
 }
 
@@ -111,7 +131,10 @@ export const patch = (api: Api, target: Target, request: ApiRequest, options: Wr
   checkParameters(request, media)
   if (media === applyType) return applied(api, target, request, options)
   const live = toServed(target.resource, existing(api, target))
-  const change = parseBody(request, target.resource.kind)
+  const change = patchIn(request)
+  if (media !== json && patchTypes.includes(media) && !isFields(change)) {
+    throw badRequest("error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}")
+  }
   const result = applyPatchTo(live, media, change, target.resource)
   if (!isFields(result)) {
     throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", result, "the result is not an object")])

@@ -69,12 +69,18 @@ export interface WriteOptions {
   readonly warnings: Array<string>
 }
 
+const managerBytesMax = 128
+
 /** @internal */
 export const writeOptions = (request: ApiRequest, kind: string): WriteOptions => {
   const { query } = request
   const dryRun = query.getAll("dryRun").filter((value) => value !== "")
   if (dryRun.some((value) => value !== "All")) {
     throw invalidOptions(kind, causes.notSupported("dryRun", dryRun, ["All"]))
+  }
+  const manager = query.get("fieldManager") ?? ""
+  if (Buffer.byteLength(manager) > managerBytesMax) {
+    throw invalidOptions(kind, causes.tooLong("fieldManager", managerBytesMax))
   }
   const validation = query.get("fieldValidation") ?? ""
   if (!["", "Ignore", "Strict", "Warn"].includes(validation)) {

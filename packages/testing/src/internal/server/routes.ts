@@ -45,7 +45,9 @@ const grouped = (
 ): Answer => {
   if (rest.length === 0) {
     const known = resourceList(api.registry, group, version)
-    return known === undefined ? pageNotFound() : json(known)
+    if (known !== undefined) return json(known)
+    if (group === "") throw noSuchResource()
+    return pageNotFound()
   }
   const plural = rest[0] === "namespaces" && rest.length > 2 ? rest[2] : rest[0]
   const virtual = virtualKinds.find((one) => one.group === group && one.version === version && one.plural === plural)
@@ -53,7 +55,7 @@ const grouped = (
     if (request.method !== "POST") throw methodNotAllowed()
     return review(api, virtual, request)
   }
-  if (groupInfo(api.registry, group) === undefined) return pageNotFound()
+  if (group !== "" && groupInfo(api.registry, group) === undefined) return pageNotFound()
   return resourceAnswer(api, targetOf(api, group, version, rest), request)
 }
 

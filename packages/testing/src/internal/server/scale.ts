@@ -52,7 +52,7 @@ export const writeScale = (api: Api, target: Target, sent: Fields, options: Writ
   const scaled = withAt(toServed(resource, old), path, replicas)
   if (typeof replicas !== "number" || replicas < 0) {
     const fault = causes.invalid(`.${path.join(".")}`, replicas, "should be a non-negative integer")
-    throw invalid(resource, old.metadata.name, [...schemaCauses(resource, scaled, undefined), fault])
+    throw invalid(resource, old.metadata.name, [...schemaCauses(resource, scaled), fault])
   }
   return scaleOf(target, update(api, target, scaled, options))
 }

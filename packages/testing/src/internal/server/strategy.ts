@@ -1,13 +1,11 @@
 /**
  * What the server does to an object before it stores it, besides what holds for every kind.
  */
-import { badRequest, causes, type Cause } from "./apiError.ts"
+import { badRequest } from "./apiError.ts"
 import { definitions, prepareDefinition } from "./definitionStatus.ts"
 import { filled } from "./eventForms.ts"
 import { at, fields, same, text, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 import type { Resource } from "./resource.ts"
-
-const secretBytesMax = 1024 * 1024
 
 const secret = (object: Obj): Obj => {
   const { stringData, ...rest } = object
@@ -51,41 +49,6 @@ export const prepared = (resource: Resource, object: Obj, old: Obj | undefined):
       return prepareDefinition(object, old)
     default:
       return object
-  }
-}
-
-const immutable = (object: Obj, old: Obj, data: ReadonlyArray<string>): ReadonlyArray<Cause> => {
-  if (old["immutable"] !== true) return []
-  const why = "field is immutable when `immutable` is set"
-  return [
-    ...(object["immutable"] === true ? [] : [causes.forbidden("immutable", why)]),
-    ...data.filter((field) => !same(object[field], old[field])).map((field) => causes.forbidden(field, why))
-  ]
-}
-
-const dataBytes = (object: Obj, ...names: ReadonlyArray<string>): number =>
-  names
-    .flatMap((name) => Object.values(fields(object[name])))
-    .reduce<number>((sum, value) => sum + Buffer.byteLength(text(value)), 0)
-
-/** What the server refuses about built-in kinds, besides what their schema says. @internal */
-export const strategyCauses = (resource: Resource, object: Obj, old: Obj | undefined): ReadonlyArray<Cause> => {
-  switch (resource.storage) {
-    case "secrets":
-      return [
-        ...(old !== undefined && object["type"] !== old["type"]
-          ? [causes.invalid("type", object["type"], "field is immutable")]
-          : []),
-        ...(old === undefined ? [] : immutable(object, old, ["data"])),
-        ...((dataBytes(object, "data") * 3) / 4 > secretBytesMax ? [causes.tooLong("data", secretBytesMax)] : [])
-      ]
-    case "configmaps":
-      return [
-        ...(old === undefined ? [] : immutable(object, old, ["data", "binaryData"])),
-        ...(dataBytes(object, "data", "binaryData") > secretBytesMax ? [causes.tooLong("", secretBytesMax)] : [])
-      ]
-    default:
-      return []
   }
 }
 

@@ -8,7 +8,7 @@ import { mediaOf, optionalBody, parseBody } from "./body.ts"
 import { deleteOptions, remove } from "./deletion.ts"
 import { at, fields, keyOf, list, text, timestamp, withAt, type Fields } from "./json.ts"
 import { podLog } from "./logs.ts"
-import { applyPatchTo } from "./patching.ts"
+import { applyPatchTo, patchIn } from "./patching.ts"
 import type { ApiRequest, Target, WriteOptions } from "./request.ts"
 import { scaleOf, writeScale } from "./scale.ts"
 import { released } from "./strategy.ts"
@@ -23,7 +23,7 @@ const scale = (api: Api, target: Target, request: ApiRequest, options: WriteOpti
     case "PUT":
       return json(writeScale(api, target, fields(parseBody(request, "Scale")), options))
     case "PATCH": {
-      const patched = applyPatchTo(present, mediaOf(request.contentType), parseBody(request, "Scale"))
+      const patched = applyPatchTo(present, mediaOf(request.contentType), patchIn(request))
       return json(writeScale(api, target, fields(patched), options))
     }
     default:

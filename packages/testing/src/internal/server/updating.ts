@@ -1,17 +1,15 @@
 /**
  * Replaces objects and their status.
  */
-import { badRequest, type Cause, causes, conflict, invalid, modified, notFound } from "./apiError.ts"
+import { badRequest, causes, conflict, invalid, modified, notFound } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { checkSize } from "./creating.ts"
 import { keyOf, same, withAt, withMeta, type Obj } from "./json.ts"
-import { completed, schemaCauses } from "./kindSchema.ts"
+import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
-import { metadataCausesOfUpdate } from "./metadataRules.ts"
 import type { Target, WriteOptions } from "./request.ts"
-import type { Resource } from "./resource.ts"
 import { toServed, toStored } from "./served.ts"
-import { decoded, generationOf, prepared, released, strategyCauses } from "./strategy.ts"
+import { decoded, generationOf, prepared, released } from "./strategy.ts"
 
 /** @internal */
 export const stored = (api: Api, { name, namespace, resource }: Target): Obj | undefined =>
@@ -28,6 +26,9 @@ export const existing = (api: Api, target: Target): Obj => {
 const checkIdentity = (target: Target, sent: Obj, old: Obj, options: WriteOptions): void => {
   const { name = "", resource } = target
   const { resourceVersion, uid } = sent.metadata
+  if (sent.metadata.name === "") {
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
+  }
   if (sent.metadata.name !== name) {
     throw badRequest(`the name of the object (${sent.metadata.name}) does not match the name on the URL (${name})`)
   }
@@ -71,17 +72,6 @@ const merged = (target: Target, sent: Obj, old: Obj): Obj => {
   })
 }
 
-const updateCauses = (resource: Resource, next: Obj, old: Obj): ReadonlyArray<Cause> => {
-  const metadata = metadataCausesOfUpdate(next, old)
-  return [
-    // The real server checks the metadata twice, and tells twice what it found.
-    ...metadata,
-    ...metadata,
-    ...strategyCauses(resource, next, old),
-    ...schemaCauses(resource, toServed(resource, next), toServed(resource, old))
-  ]
-}
-
 /** Replaces an object, or its status, by what a client sent for it. @internal */
 export const update = (api: Api, target: Target, sent: Obj, options: WriteOptions): Obj => {
   const { resource } = target
@@ -91,7 +81,7 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
   const tracked = options.managersKept ? complete : managed(api, target, complete, old, options.manager)
   const ready = prepared(resource, toStored(resource, tracked), old)
   const next = withMeta(ready, { generation: generationOf(resource, ready, old) })
-  const found = updateCauses(resource, next, old)
+  const found = objectCauses(resource, toServed(resource, next), toServed(resource, old))
   if (found.length > 0) throw invalid(resource, old.metadata.name, found)
   checkSize(next)
   if (options.dryRun) return toServed(resource, next)

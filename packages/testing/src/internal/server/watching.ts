@@ -4,7 +4,7 @@
 import { ApiError, causes, expired, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { jsonOf, withMeta, type Fields, type Obj } from "./json.ts"
-import { parseVersion, tooNew } from "./listing.ts"
+import { tooNew } from "./listing.ts"
 import { flag, wholeNumber, type ApiRequest, type Target } from "./request.ts"
 import { selectionOf, type Selection } from "./selection.ts"
 import { apiVersionOf } from "./served.ts"
@@ -39,12 +39,9 @@ const seenAs = (change: Change, selected: Selection): { readonly type: string; r
 
 const checkInitialEvents = (query: URLSearchParams): boolean => {
   if (!query.has("sendInitialEvents")) return false
-  const refuse = (field: string, why: string) => invalidOptions("ListOptions", causes.forbidden(field, why))
   if (query.get("resourceVersionMatch") !== "NotOlderThan") {
-    throw refuse("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
-  }
-  if (!flag(query, "allowWatchBookmarks") && flag(query, "sendInitialEvents")) {
-    throw refuse("allowWatchBookmarks", "sendInitialEvents requires setting allowWatchBookmarks to true")
+    const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+    throw invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why))
   }
   return flag(query, "sendInitialEvents")
 }
@@ -56,9 +53,17 @@ interface Start {
   readonly version: number
 }
 
+/** A watch refuses a malformed version with another status than a list. */
+const versionOf = (query: URLSearchParams): number => {
+  const value = query.get("resourceVersion") ?? ""
+  if (/^\d*$/u.test(value)) return Number(value)
+  const fault = causes.invalid("resourceVersion", value, `strconv.ParseUint: parsing "${value}": invalid syntax`)
+  throw new ApiError(500, "", `${fault.field}: ${fault.message}`)
+}
+
 const startOf = (api: Api, query: URLSearchParams): Start => {
   const mark = checkInitialEvents(query)
-  const asked = parseVersion(query.get("resourceVersion")) ?? 0
+  const asked = versionOf(query)
   if (mark && asked > api.store.version) throw tooNew(asked, api.store.version)
   const quiet = query.get("sendInitialEvents") === "false" && asked === 0
   if (mark || asked === 0) return { initial: !quiet, mark, version: api.store.version }
@@ -102,7 +107,8 @@ export const watch = (api: Api, target: Target, request: ApiRequest, show: (obje
     if (start.initial) {
       for (const object of api.store.all(target.resource.storage)) if (selected(object)) line("ADDED", show(object))
     }
-    if (start.mark) line("BOOKMARK", bookmark(target, api.store.version, { "k8s.io/initial-events-end": "true" }))
+    if (start.mark && bookmarks)
+      line("BOOKMARK", bookmark(target, api.store.version, { "k8s.io/initial-events-end": "true" }))
     missed.forEach(send)
     const unsubscribe = api.store.subscribe(send)
     let cancelBookmark = () => {}
