@@ -217,10 +217,10 @@ const severity: Record<State, number> = {
  * @since 0.1.0
  */
 export const bounded = (progress: ReadonlyArray<Entry>, limit: number = entriesMax): ReadonlyArray<Entry> => {
-  const worst = progress
-    .filter(({ path }) => path.length <= pathMax)
-    .sort((a, b) => severity[a.state] - severity[b.state])
+  const worst = [...progress.entries()]
+    .filter(([, { path }]) => path.length <= pathMax)
+    .sort(([, a], [, b]) => severity[a.state] - severity[b.state])
     .slice(0, limit)
-  const kept = new Set(worst)
-  return progress.filter((entry) => kept.has(entry))
+  const kept = new Set(worst.map(([index]) => index))
+  return progress.filter((_, index) => kept.has(index))
 }

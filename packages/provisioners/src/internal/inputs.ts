@@ -1,0 +1,111 @@
+/** Which objects a pass declared as the user's input, which version of each it read, and who is to be woken when one changes. */
+import { createHash } from "node:crypto"
+import * as Client from "@berth/kube/Client"
+import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeObject from "@berth/kube/KubeObject"
+import * as ResourceType from "@berth/kube/ResourceType"
+import { Context, Effect, Option } from "effect"
+import type { Input } from "./bookkeeping.ts"
+
+/** Where a pass declares; undefined outside of a manager. */
+export interface Recorder {
+  /** The manager's own cluster: what is read on another one cannot be watched from here. */
+  readonly client: Client.Client["Service"]
+  readonly declare: (input: Input) => void
+}
+
+export const Current = Context.Reference<Recorder | undefined>("@berth/provisioners/Inputs", {
+  defaultValue: () => undefined
+})
+
+/**
+ * Which version of an object this is. Made from what names a version, never from content: status is less private than a
+ * Secret. The generation leaves out what an object's own controller writes; kinds without one have no status to speak of.
+ */
+export const fingerprint = (object: Option.Option<KubeObject.KubeObject>): string => {
+  if (Option.isNone(object)) return "absent"
+  const { annotations, generation, labels, resourceVersion, uid } = object.value.metadata
+  if (generation === undefined) return `${uid}.v${resourceVersion}`
+  const sorted = [labels, annotations].map((each) => Object.entries(each ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)))
+  const marks = createHash("sha256").update(JSON.stringify(sorted)).digest("hex").slice(0, 16)
+  return `${uid}.g${generation}.${marks}`
+}
+
+export const read = Effect.fnUntraced(function* <O extends KubeObject.KubeObject>(
+  type: ResourceType.ResourceType<O>,
+  ref: KubeObject.Ref
+): Effect.fn.Return<Option.Option<O>, KubeError.KubeError, Client.Client> {
+  const client = yield* Client.Client
+  const found = yield* Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
+  const recorder = yield* Current
+  if (recorder?.client === client) {
+    recorder.declare({
+      apiVersion: ResourceType.apiVersion(type),
+      kind: type.kind,
+      resource: type.plural,
+      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+      name: ref.name,
+      fingerprint: fingerprint(found)
+    })
+  }
+  return found
+})
+
+const typeOf = ({ apiVersion, kind, namespace, resource }: Input): ResourceType.ResourceType => {
+  const slash = apiVersion.indexOf("/")
+  return ResourceType.make({
+    group: slash < 0 ? "" : apiVersion.slice(0, slash),
+    version: apiVersion.slice(slash + 1),
+    kind,
+    plural: resource,
+    scope: namespace === undefined ? "Cluster" : "Namespaced"
+  })
+}
+
+/** Whether any of these is another version now than when it was read. */
+export const changed = Effect.fnUntraced(function* (
+  inputs: ReadonlyArray<Input>
+): Effect.fn.Return<boolean, KubeError.KubeError, Client.Client> {
+  for (const input of inputs) {
+    if (fingerprint(yield* read(typeOf(input), input)) !== input.fingerprint) return true
+  }
+  return false
+})
+
+/** Which objects wait for which inputs: filled by passes, and at the start by what parked objects remember. */
+export interface Waiting {
+  /** `owner` waits for these from now on, and for no others. */
+  readonly set: (owner: string, inputs: Iterable<string>) => void
+  readonly add: (owner: string, input: string) => void
+  readonly of: (input: string) => ReadonlyArray<KubeObject.Ref>
+}
+
+export const keyOf = (type: { readonly kind: string; readonly apiVersion: string }, ref: KubeObject.Ref): string =>
+  `${type.apiVersion}/${type.kind}/${KubeObject.key(ref)}`
+
+export const keyOfInput = (input: Input): string => keyOf(input, input)
+
+export const makeWaiting = (): Waiting => {
+  const owners = new Map<string, Set<string>>()
+  const inputs = new Map<string, Set<string>>()
+  const add = (owner: string, input: string) => {
+    owners.set(input, (owners.get(input) ?? new Set()).add(owner))
+    inputs.set(owner, (inputs.get(owner) ?? new Set()).add(input))
+  }
+  const drop = (owner: string, input: string) => {
+    const left = owners.get(input)
+    left?.delete(owner)
+    if (left?.size === 0) owners.delete(input)
+    inputs.get(owner)?.delete(input)
+  }
+  return {
+    add,
+    set: (owner, wanted) => {
+      const kept = new Set(wanted)
+      for (const input of inputs.get(owner) ?? []) if (!kept.has(input)) drop(owner, input)
+      for (const input of kept) add(owner, input)
+      if (kept.size === 0) inputs.delete(owner)
+    },
+    of: (input) => [...(owners.get(input) ?? [])].map(KubeObject.fromKey)
+  }
+}

@@ -1,0 +1,281 @@
+/** The passes of one manager: which object is served now, what runs for it, and what is remembered of it. */
+import * as Client from "@berth/kube/Client"
+import * as Finalizers from "@berth/kube/Finalizers"
+import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeObject from "@berth/kube/KubeObject"
+import type { ResourceType } from "@berth/kube/ResourceType"
+import { Clock, Duration, Effect, Option, Result, type Schema } from "effect"
+import * as Backoff from "../Backoff.ts"
+import * as Disposition from "../Disposition.ts"
+import * as Progress from "../Progress.ts"
+import type { Provisioner } from "../Provisioner.ts"
+import * as Bookkeeping from "./bookkeeping.ts"
+import * as compose from "./compose.ts"
+import * as Inputs from "./inputs.ts"
+import type { JsonObject } from "./json.ts"
+import * as Report from "./report.ts"
+import * as Status from "./status.ts"
+
+export const Reasons = Disposition.vocabulary("manager", {
+  unreadable_object: Disposition.terminal("The object does not fit the schema of its kind; correct its spec.")
+})
+
+/** What a pass came to, as far as it may be shown. */
+export interface Outcome {
+  readonly phase: Progress.Phase
+  readonly failure: Disposition.Shown | undefined
+  readonly conditions: NonNullable<Status.ManagedStatus["conditions"]>
+  readonly progress: ReadonlyArray<Progress.Entry>
+}
+
+export interface Plan<O extends Status.ManagedObject, D, R> {
+  readonly type: ResourceType<O>
+  readonly decode: (object: unknown) => Effect.Effect<D, Schema.SchemaError>
+  readonly provisioner: (object: D) => Effect.Effect<Provisioner<R>, Disposition.ProvisionError, R>
+  readonly finalizer: Finalizers.Finalizer | undefined
+  readonly pausedAnnotation: string
+  readonly own: (object: D, outcome: Outcome) => Effect.Effect<JsonObject, never, R>
+  readonly lookup: (ref: KubeObject.Ref) => Effect.Effect<Option.Option<O>, never, R>
+  readonly waiting: Inputs.Waiting
+}
+
+/** When to come back by itself; none leaves it to the watches. */
+export type Next = Option.Option<Duration.Duration>
+type Pass<R> = Effect.Effect<Next, KubeError.KubeError, R | Client.Client>
+
+interface Run<D> {
+  readonly decoded: D | undefined
+  readonly pass: Progress.Pass
+  readonly inputs: ReadonlyArray<Bookkeeping.Input>
+}
+
+const keyOf = (object: KubeObject.KubeObject) => KubeObject.key(KubeObject.ref(object))
+
+const isPaused = (object: KubeObject.KubeObject, annotation: string): boolean => {
+  const value = object.metadata.annotations?.[annotation]
+  return value !== undefined && value !== "false"
+}
+
+const has = (object: KubeObject.KubeObject, finalizer: string | undefined): boolean =>
+  finalizer !== undefined && (object.metadata.finalizers ?? []).includes(finalizer)
+
+const at = (object: KubeObject.KubeObject, nowMs: number): Status.At => ({
+  generation: object.metadata.generation ?? 0,
+  nowMs
+})
+
+/** Runs the tree of this object, or says why there is none. */
+const run = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  plan: Plan<O, D, R>,
+  object: O,
+  epoch: Bookkeeping.Epoch,
+  previous: ReadonlyArray<Progress.Entry> | undefined
+): Effect.fn.Return<Run<D>, never, R | Client.Client> {
+  const inputs = new Map<string, Bookkeeping.Input>()
+  const key = keyOf(object)
+  const declare = (input: Bookkeeping.Input) => {
+    const inputKey = Inputs.keyOfInput(input)
+    // The first version that was read: a change between two reads has to wake the object.
+    if (!inputs.has(inputKey)) inputs.set(inputKey, input)
+    plan.waiting.add(key, inputKey)
+  }
+  let decoded: D | undefined
+  let tree: Provisioner<R> | undefined
+  const planning = plan.decode(object).pipe(
+    Effect.mapError((error) => Reasons.unreadable_object({ why: error.message, cause: error })),
+    Effect.tap((value) => Effect.sync(() => (decoded = value))),
+    Effect.flatMap(plan.provisioner),
+    Effect.map((made) => {
+      tree = made
+    })
+  )
+  const passes = Effect.flatMap(Progress.run(compose.make("plan", planning, planning), epoch.phase), (planned) =>
+    tree === undefined ? Effect.succeed(planned) : Progress.run(tree, epoch.phase, { previous })
+  )
+  const client = yield* Client.Client
+  const pass = yield* Effect.provideService(passes, Inputs.Current, { client, declare })
+  plan.waiting.set(key, inputs.keys())
+  return { decoded, pass, inputs: [...inputs.values()] }
+})
+
+const standing = (failure: Disposition.ProvisionError | undefined): Status.Standing =>
+  failure === undefined
+    ? Status.provisioned
+    : {
+        ready: "False",
+        doing: Disposition.isTerminal(failure) ? "stalled" : "reconciling",
+        reason: failure.reason,
+        message: failure.message
+      }
+
+/** A delete pass never parks (P15): what would park is retried with backoff. */
+const nextDelay = Effect.fnUntraced(function* (
+  failure: Disposition.ProvisionError,
+  attempts: number,
+  phase: Progress.Phase
+) {
+  const next = yield* Backoff.next(failure, attempts)
+  return Option.isNone(next) && phase === "deprovision" ? Option.some(yield* Backoff.failing(attempts)) : next
+})
+
+/** Inputs revive what waits for a user, and nothing else (P2). */
+const isWaitingForUser = (failure: Disposition.ProvisionError): boolean =>
+  Disposition.leaves(failure).some(({ _tag }) => _tag === "UserActionRequired")
+
+const judge = Effect.fnUntraced(function* <D>(
+  { inputs, pass }: Run<D>,
+  before: Bookkeeping.Bookkeeping | undefined,
+  epoch: Bookkeeping.Epoch,
+  nowMs: number
+) {
+  const failure = Result.isFailure(pass.result) ? pass.result.failure : undefined
+  const counts = failure !== undefined && Disposition.countsAsFailure(failure)
+  const attempts = counts ? (before?.attempts ?? 0) + 1 : 0
+  const next = failure === undefined ? Option.none() : yield* nextDelay(failure, attempts, epoch.phase)
+  const outcome: Bookkeeping.Outcome = {
+    progress: pass.progress,
+    failure,
+    countsAsFailure: counts,
+    attempts,
+    nextMs: Option.getOrUndefined(Option.map(next, (delay) => nowMs + Duration.toMillis(delay))),
+    inputs: failure !== undefined && isWaitingForUser(failure) ? inputs : []
+  }
+  return { failure, next, outcome }
+})
+
+/** The passes of a manager, as its controller runs them. */
+export const make = <O extends Status.ManagedObject, D, R>(plan: Plan<O, D, R>): ((ref: KubeObject.Ref) => Pass<R>) => {
+  const { finalizer, lookup, pausedAnnotation, type, waiting } = plan
+  /** The UID that this process last ran a pass for, by key. */
+  const ran = new Map<string, string | undefined>()
+
+  const forget = (ref: KubeObject.Ref) => {
+    const key = KubeObject.key(ref)
+    ran.delete(key)
+    waiting.set(key, [])
+  }
+
+  /** Some, with when to come back, if no pass is due: it is parked, or this process found it in the middle of a backoff (P19). */
+  const notDue = Effect.fnUntraced(function* (object: O, before: Bookkeeping.Bookkeeping | undefined, nowMs: number) {
+    if (before?.parked !== undefined) {
+      const { inputs } = before.parked
+      inputs.forEach((input) => waiting.add(keyOf(object), Inputs.keyOfInput(input)))
+      return (yield* Inputs.changed(inputs)) ? Option.none() : Option.some<Next>(Option.none())
+    }
+    if (before?.nextRetryTime === undefined || ran.get(keyOf(object)) === object.metadata.uid) return Option.none()
+    const leftMs = Date.parse(before.nextRetryTime) - nowMs
+    return leftMs > 0 ? Option.some<Next>(Option.some(Duration.millis(leftMs))) : Option.none()
+  })
+
+  /** All that a pass that is not due has to say: that the object is not paused any more. */
+  const resume = (object: O) =>
+    Status.isPaused(object.status?.conditions)
+      ? Status.write(type, object, (status) => ({ ...status, conditions: Status.resumed(status.conditions ?? []) }))
+      : Effect.void
+
+  /** Before the first pass: kstatus takes an object without conditions for one that is ready. */
+  const begin = (object: O, nowMs: number) =>
+    Status.write(type, object, (status) => ({
+      ...status,
+      conditions: Status.conditions(status.conditions ?? [], Status.begun, at(object, nowMs)),
+      observedGeneration: at(object, nowMs).generation
+    }))
+
+  const publish = Effect.fnUntraced(function* (
+    object: O,
+    { decoded, pass }: Run<D>,
+    bookkeeping: Bookkeeping.Bookkeeping,
+    shown: Status.Standing,
+    failure: Disposition.ProvisionError | undefined
+  ) {
+    const { generation, phase } = bookkeeping
+    const known = yield* lookup(KubeObject.ref(object))
+    const latest = Option.getOrElse(known, () => object)
+    // Somebody else by now, or the same with news: the next pass has more to say.
+    if (latest.metadata.uid !== object.metadata.uid || latest.metadata.generation !== object.metadata.generation) return
+    const stamp = at(object, yield* Clock.currentTimeMillis)
+    const change = (list: NonNullable<Status.ManagedStatus["conditions"]>) =>
+      Status.resumed(Status.conditions(list, shown, stamp))
+    const conditions = change(latest.status?.conditions ?? [])
+    const outcome = {
+      phase,
+      failure: failure === undefined ? undefined : Disposition.show(failure),
+      conditions,
+      progress: pass.progress
+    }
+    const own = decoded === undefined ? {} : yield* plan.own(decoded, outcome)
+    yield* Status.write(type, latest, (status) => ({
+      ...status,
+      ...own,
+      conditions: change(status.conditions ?? []),
+      observedGeneration: generation,
+      provisioning: bookkeeping
+    }))
+  })
+
+  const step = Effect.fnUntraced(function* (
+    object: O,
+    phase: Progress.Phase
+  ): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
+    const epoch = Bookkeeping.epochOf(object, phase)
+    const before = Bookkeeping.read(object.status?.provisioning, epoch)
+    const startMs = yield* Clock.currentTimeMillis
+    const early = yield* notDue(object, before, startMs)
+    if (Option.isSome(early)) {
+      yield* resume(object)
+      return early.value
+    }
+    ran.set(keyOf(object), object.metadata.uid)
+    if (phase === "provision" && object.status?.observedGeneration === undefined) yield* begin(object, startMs)
+    const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
+    const nowMs = yield* Clock.currentTimeMillis
+    const { failure, next, outcome } = yield* judge(done, before, epoch, nowMs)
+    yield* Report.pass(type, phase, failure)
+    if (failure === undefined && phase === "deprovision") {
+      yield* release(object)
+      return Option.none()
+    }
+    yield* publish(object, done, Bookkeeping.after(before, epoch, outcome, nowMs), standing(failure), failure)
+    return next
+  })
+
+  const release = Effect.fnUntraced(function* (object: O) {
+    if (finalizer !== undefined) yield* Finalizers.remove(type, object, finalizer)
+    forget(KubeObject.ref(object))
+  })
+
+  /** The cache may still show what is gone, and its successor's things have the same names: the API server is asked. */
+  const leave = Effect.fnUntraced(function* (
+    cached: O
+  ): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
+    if (!has(cached, finalizer)) return Option.none()
+    const client = yield* Client.Client
+    const truth = yield* Effect.catchTag(
+      Effect.asSome(client.get(type, KubeObject.ref(cached))),
+      "NotFound",
+      () => Effect.succeedNone
+    )
+    const still = Option.filter(truth, (now) => now.metadata.uid === cached.metadata.uid && has(now, finalizer))
+    return Option.isSome(still) ? yield* step(still.value, "deprovision") : Option.none()
+  })
+
+  return Effect.fnUntraced(function* (ref): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
+    const found = yield* lookup(ref)
+    if (Option.isNone(found)) {
+      forget(ref)
+      return Option.none()
+    }
+    const object = found.value
+    if (object.metadata.deletionTimestamp !== undefined) return yield* leave(object)
+    if (isPaused(object, pausedAnnotation)) {
+      const stamp = at(object, yield* Clock.currentTimeMillis)
+      yield* Status.write(type, object, (status) => ({
+        ...status,
+        conditions: Status.paused(status.conditions ?? [], pausedAnnotation, stamp)
+      }))
+      return Option.none()
+    }
+    const held = finalizer === undefined ? Option.some(object) : yield* Finalizers.ensure(type, object, finalizer)
+    return Option.isSome(held) ? yield* step(held.value, "provision") : Option.none()
+  })
+}
