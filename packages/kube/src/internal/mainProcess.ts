@@ -8,7 +8,7 @@ const signals = ["SIGTERM", "SIGINT"] as const
 /** An end that a signal asked for is a success, unless something else went wrong on the way. */
 const code = (exit: Exit.Exit<unknown, unknown>, asked: boolean): number => {
   if (Exit.isSuccess(exit)) return 0
-  return asked && Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
+  return asked && Cause.hasInterruptsOnly(exit.cause) ? 0 : Runtime.getErrorExitCode(Cause.squash(exit.cause))
 }
 
 const runMain = Runtime.makeRunMain(({ fiber }) => {

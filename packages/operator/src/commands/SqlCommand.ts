@@ -14,6 +14,7 @@ import { readFile } from "node:fs/promises"
 import { text as readAll } from "node:stream/consumers"
 import { Console, Data, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { toExit } from "../internal/commandFailed.ts"
 import * as Sql from "../Sql.ts"
 
 /**
@@ -79,16 +80,11 @@ export const command = Command.make(
       transaction: input.transaction
     })
     for (const row of rows) yield* Console.log(row.join("\t"))
-  })
+  }, toExit(exitCode))
 ).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
 
-/**
- * The exit code that tells what sort of failure it was.
- *
- * @category getters
- * @since 0.1.0
- */
-export const exitCode = (error: Sql.SqlError | UsageError): number => {
+/** As psql's. A function, since the command above is made before what stands below. */
+function exitCode(error: Sql.SqlError | UsageError): number {
   switch (error._tag) {
     case "UsageError":
     case "ScriptInvalid":

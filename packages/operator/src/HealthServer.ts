@@ -1,0 +1,115 @@
+/**
+ * Health and metrics over HTTP: `/livez`, `/readyz` and `/metrics`.
+ *
+ * **Guarantees**
+ * - K30: `/livez` fails only for what a restart mends, and `/readyz` says what is not ready, a line for each check.
+ * - Nothing but these three paths is answered, with GET and HEAD only; slow clients are cut off.
+ *
+ * @since 0.1.0
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { Health, type Probe, type Report } from "@berth/kube/Health"
+import { Data, Effect, Option, type Scope } from "effect"
+import { PrometheusMetrics } from "effect/observability"
+import type { Listen } from "./Configuration.ts"
+
+/**
+ * The address cannot be listened on.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class ListenFailed extends Data.TaggedError("ListenFailed")<Listen & { readonly code: string }> {
+  override get message() {
+    return `cannot listen on ${this.host}:${this.port} (${this.code}): choose another address with --listen`
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const text = (status: number, body: string): Answer => ({
+  status,
+  type: "text/plain; charset=utf-8",
+  body: `${body}\n`
+})
+
+/** As Kubernetes' own components write it, so that people read it without learning. */
+const lines = ({ checks, passing }: Report): string =>
+  [
+    ...checks.map(({ name, problem }) =>
+      Option.match(problem, { onNone: () => `[+] ${name} ok`, onSome: (why) => `[-] ${name} failed: ${why}` })
+    ),
+    passing ? "ok" : "not ok"
+  ].join("\n")
+
+const probe = (which: Probe) =>
+  Effect.map(
+    Effect.flatMap(Health, (health) => health.report(which)),
+    (report) => text(report.passing ? 200 : 503, lines(report))
+  )
+
+const metrics = Effect.map(PrometheusMetrics.format(), (body): Answer => ({
+  status: 200,
+  type: "text/plain; version=0.0.4; charset=utf-8",
+  body
+}))
+
+const route = ({ method, url = "" }: IncomingMessage): Effect.Effect<Answer, never, Health> => {
+  if (method !== "GET" && method !== "HEAD") return Effect.succeed(text(405, "only GET and HEAD are served"))
+  switch (url.split("?")[0]) {
+    case "/livez":
+      return probe("live")
+    case "/readyz":
+      return probe("ready")
+    case "/metrics":
+      return metrics
+    default:
+      return Effect.succeed(text(404, "there are /livez, /readyz and /metrics"))
+  }
+}
+
+const send = (response: ServerResponse, { body, status, type }: Answer, method: string | undefined) => {
+  response.writeHead(status, { "content-type": type, "cache-control": "no-store", "x-content-type-options": "nosniff" })
+  response.end(method === "HEAD" ? undefined : body)
+}
+
+const listening = (server: Server, { host, port }: Listen) =>
+  Effect.callback<number, ListenFailed>((resume) => {
+    server.once("error", (error: NodeJS.ErrnoException) =>
+      resume(Effect.fail(new ListenFailed({ host, port, code: error.code ?? "unknown" })))
+    )
+    server.listen(port, host, () => {
+      const address = server.address()
+      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
+    })
+  })
+
+/**
+ * Serves until the scope closes; returns the port.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const serve = Effect.fn("HealthServer.serve")(function* (
+  listen: Listen
+): Effect.fn.Return<number, ListenFailed, Health | Scope.Scope> {
+  const context = yield* Effect.context<Health>()
+  const run = Effect.runForkWith(context)
+  const server = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      createServer({ headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
+        run(Effect.map(route(request), (answer) => send(response, answer, request.method)))
+      })
+    ),
+    (opened) =>
+      Effect.callback<void>((resume) => {
+        opened.close(() => resume(Effect.void))
+        opened.closeAllConnections()
+      })
+  )
+  return yield* listening(server, listen)
+})

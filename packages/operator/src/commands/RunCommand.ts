@@ -1,0 +1,29 @@
+/**
+ * `berth run`: runs the operator until it is told to stop.
+ *
+ * @since 0.1.0
+ */
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { flags } from "../Configuration.ts"
+import { toExit } from "../internal/commandFailed.ts"
+
+/**
+ * The subcommand.
+ *
+ * @category commands
+ * @since 0.1.0
+ */
+export const command = Command.make(
+  "run",
+  flags,
+  Effect.fnUntraced(
+    function* (configuration) {
+      const { run } = yield* Effect.promise(() => import("../Program.ts"))
+      yield* run(configuration)
+    },
+    toExit(() => 1)
+  )
+).pipe(
+  Command.withDescription("Run the operator. SIGTERM lets what runs come to its end; a second one ends it at once.")
+)

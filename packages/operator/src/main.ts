@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+/** The `berth` command. Each subcommand's modules are loaded when it runs, so that a Job's `berth sql` starts quickly. */
+import * as Operator from "@berth/kube/Operator"
+import { NodeServices } from "@effect/platform-node"
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import * as CrdsCommand from "./commands/CrdsCommand.ts"
+import * as RunCommand from "./commands/RunCommand.ts"
+import * as SqlCommand from "./commands/SqlCommand.ts"
+import { version } from "./internal/version.ts"
+
+const berth = Command.make("berth").pipe(
+  Command.withDescription("Environments that share components, each with a slice of its own."),
+  Command.withSubcommands([RunCommand.command, SqlCommand.command, CrdsCommand.command])
+)
+
+Command.run(berth, { version }).pipe(Effect.provide(NodeServices.layer), Operator.runMain)
