@@ -6,9 +6,17 @@ import * as fs from "node:fs"
 import { connect } from "./oracle.ts"
 import { recordApply } from "./recordApply.ts"
 import { recordBuiltins } from "./recordBuiltins.ts"
+import { recordPatch, recordSelectors } from "./recordPatch.ts"
 import { recordCrd, recordStructural } from "./recordStructural.ts"
 
-const recorders = { apply: recordApply, structural: recordStructural, crd: recordCrd, builtins: recordBuiltins }
+const recorders = {
+  apply: recordApply,
+  structural: recordStructural,
+  crd: recordCrd,
+  builtins: recordBuiltins,
+  patch: recordPatch,
+  selectors: recordSelectors
+}
 
 const kubeconfig = process.env["KUBECONFIG"]
 if (kubeconfig === undefined) throw new Error("KUBECONFIG names the kubeconfig of the server to record from")

@@ -35,7 +35,7 @@ describe("structural", () => {
 })
 
 /** The position and wording of compilers differ; what is refused, where and why in kind must not. */
-const comparable = (cause: Cause | unknown) => ({
+const comparable = (cause: unknown) => ({
   field: at(cause, "field"),
   reason: at(cause, "reason"),
   message: String(at(cause, "message")).replace(/compilation failed: [\s\S]*$/u, "compilation failed")

@@ -12,6 +12,7 @@ import {
   at,
   clone,
   has,
+  isArray,
   isObject,
   isString,
   type JsonObject,
@@ -25,8 +26,19 @@ import { defaultPod, defaultPodSpec, fill, qosClass } from "./podDefaults.ts"
 export const defaultBuiltin = (kind: string, object: unknown): JsonObject => {
   const result = objectOf(withoutNulls(clone(object)))
   DEFAULTS[kind]?.(result)
+  dropEmpty(objectOf(result["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"])
   return result
 }
+
+/** Typed objects print no empty maps and lists where they are optional. */
+const dropEmpty = (object: JsonObject, keys: ReadonlyArray<string>): void => {
+  for (const key of keys) {
+    const value = object[key]
+    if ((isObject(value) || isArray(value)) && Object.keys(value).length === 0) delete object[key]
+  }
+}
+
+const dropEmptyData = (object: JsonObject): void => dropEmpty(object, ["data", "binaryData"])
 
 const child = (object: JsonObject, key: string): JsonObject => {
   const existing = object[key]
@@ -147,6 +159,7 @@ const defaultSecret = (object: JsonObject): void => {
   for (const [key, value] of Object.entries(texts)) {
     child(object, "data")[key] = Buffer.from(stringOf(value), "utf8").toString("base64")
   }
+  dropEmptyData(object)
 }
 
 const defaultNamespace = (object: JsonObject): void => {
@@ -222,6 +235,8 @@ const DEFAULTS: { readonly [kind: string]: (object: JsonObject) => void } = {
   Secret: defaultSecret,
   Namespace: defaultNamespace,
   Pod: defaultPodObject,
+  PodTemplate: defaultTemplate,
+  ConfigMap: dropEmptyData,
   Service: defaultService,
   PersistentVolumeClaim: defaultStoredClaim,
   "Deployment.apps": defaultDeployment,

@@ -2,7 +2,7 @@
  * What server-side apply and strategic merge need to know of the built-in kinds: which lists have keys, which maps are atomic.
  *
  * **Caveats**
- * - Fields that need no special care are not named, and count as fields of a struct all the same through `named`.
+ * - Fields that need no special care are not named: they count as structs, and lists as atomic.
  *
  * @since 0.1.0
  */
@@ -74,6 +74,7 @@ const SCHEMAS: { readonly [kind: string]: Schema } = {
   Secret: data,
   Namespace: struct({ spec: struct({ finalizers: atomicList }), status: struct({ conditions, phase: text }) }),
   Pod: struct({ spec: podSpec, status: struct({ conditions, phase: text, containerStatuses: atomicList }) }),
+  PodTemplate: struct({ template: podTemplate }),
   Service: service,
   ServiceAccount: struct({
     secrets: keyedList(["name"], "name", struct({ name: text })),

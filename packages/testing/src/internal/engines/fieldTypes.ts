@@ -28,7 +28,7 @@ export const isAssociative = (schema: Schema | undefined): boolean => {
 
 /** Whether the name is a field of the type, rather than any key of a map. */
 export const isNamedField = (schema: Schema | undefined, key: string): boolean =>
-  schema?.properties !== undefined && Object.hasOwn(schema.properties, key)
+  schema?.["x-open-struct"] === true || (schema?.properties !== undefined && Object.hasOwn(schema.properties, key))
 
 /** The identity of an item: its keys, or itself. */
 export const itemElement = (item: unknown, schema: Schema | undefined): PathElement => {

@@ -10,7 +10,7 @@ import { type Operation, applyPatch } from "rfc6902"
 import { at, clone, has, isArray, isObject, isString, type JsonObject, put } from "./json.ts"
 
 /** The patched document, or why the patch was refused and with which HTTP status. */
-export type Patched = { readonly ok: unknown } | { readonly error: string; readonly status: 400 | 422 }
+export type Patched = { readonly ok: unknown } | { readonly error: string; readonly status: 400 | 422 | 500 }
 
 /** Applies a merge patch: null removes, objects merge, everything else replaces. */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
@@ -24,67 +24,83 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
   return result
 }
 
-/** Applies the operations of a JSON patch in order; the first that fails refuses the whole. */
+/** The only thing that a real server says of a JSON patch that does not apply. */
+const REJECTED = "the server rejected our request due to an error in our request"
+
+/**
+ * Applies the operations of a JSON patch in order; the first that fails refuses the whole.
+ *
+ * **Details**: laxer than the RFC where a real server is: `replace` of an absent member adds it, `copy` from an absent
+ * member copies null, a `test` for null holds of an absent member.
+ */
 export const jsonPatch = (target: unknown, patch: unknown): Patched => {
   if (!isArray(patch)) {
-    return { error: "json: cannot unmarshal object into Go value of type jsonpatch.Patch", status: 400 }
+    const actual = isObject(patch) ? "object" : typeof patch
+    return {
+      error: `error decoding patch: json: cannot unmarshal ${actual} into Go value of type []handlers.jsonPatchOp`,
+      status: 400
+    }
   }
-  let document: JsonObject = { root: clone(target) }
-  for (const operation of patch) {
-    const read = readOperation(operation)
-    if ("error" in read) return read
-    const failure = applyOne(document, read.ok)
-    if (failure !== undefined) return { error: failure, status: 422 }
+  // One extra level makes the whole document a member, so that the root itself can be replaced.
+  const document: JsonObject = { root: clone(target) }
+  for (const raw of patch) {
+    const operation = readOperation(raw, document)
+    if (operation === undefined || !applies(document, operation)) return { error: REJECTED, status: 422 }
   }
   return { ok: document["root"] }
 }
 
-const OPERATIONS = new Set(["add", "remove", "replace", "move", "copy", "test"])
+/** What stands before the first slash of a pointer means nothing. */
+const pointer = (path: string): string => (path === "" ? "/root" : `/root/${path.split("/").slice(1).join("/")}`)
 
-const readOperation = (operation: unknown): { readonly ok: Operation } | { error: string; status: 400 | 422 } => {
-  const op = at(operation, "op")
-  if (!isObject(operation) || !isString(op) || !OPERATIONS.has(op)) {
-    return { error: `Unexpected kind: ${isString(op) ? op : "unknown"}`, status: 422 }
+const keysOf = (path: string): ReadonlyArray<string> =>
+  path
+    .split("/")
+    .slice(1)
+    .map((segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~"))
+
+const valueAt = (document: JsonObject, path: string): unknown =>
+  keysOf(path).reduce<unknown>((value, key) => {
+    if (isArray(value)) return value[Number(key)]
+    return isObject(value) && has(value, key) ? value[key] : undefined
+  }, document)
+
+const readOperation = (raw: unknown, document: JsonObject): Operation | undefined => {
+  const [op, sent, source] = [at(raw, "op"), at(raw, "path"), at(raw, "from")]
+  if (!isObject(raw) || !isString(op) || !isString(sent)) return undefined
+  const path = pointer(sent)
+  if (keysOf(path).includes("__proto__")) return undefined
+  const value = has(raw, "value") ? raw["value"] : null
+  switch (op) {
+    case "add":
+    case "test":
+      return { op, path, value }
+    case "replace":
+      return isArray(parentOf(document, path)) ? { op, path, value } : { op: "add", path, value }
+    case "remove":
+      return { op, path }
+    case "move":
+      return isString(source) ? { op, path, from: pointer(source) } : undefined
+    case "copy":
+      return isString(source) ? { op: "add", path, value: valueAt(document, pointer(source)) ?? null } : undefined
+    default:
+      return undefined
   }
-  const { path, from } = operation
-  if (!isString(path)) return { error: `${op} operation failed to decode path: missing value`, status: 422 }
-  const needsFrom = op === "move" || op === "copy"
-  if (needsFrom && !isString(from))
-    return { error: `${op} operation failed to decode from: missing value`, status: 422 }
-  const value = has(operation, "value") ? operation["value"] : null
-  // One extra level makes the whole document a member, so that the root itself can be replaced.
-  const nested = needsFrom
-    ? { op, path: `/root${path}`, from: `/root${String(from)}` }
-    : { op, path: `/root${path}`, value }
-  return { ok: nested as Operation }
 }
 
-const applyOne = (document: JsonObject, operation: Operation): string | undefined => {
-  const path = operation.path.slice("/root".length)
-  const segments = path.split("/").slice(1)
-  if (segments.some((segment) => segment === "__proto__"))
-    return `${operation.op} operation does not apply: doc is missing path: "${path}": missing value`
-  if (operation.op === "test" && operation.value === null && isMissing(document, operation.path)) return undefined
-  const [failure] = attempt(document, operation)
-  if (failure === undefined || failure === null) return undefined
-  if (operation.op === "test") return `testing value ${path} failed: test failed`
-  return `${operation.op} operation does not apply: doc is missing path: "${path}": missing value`
-}
+const parentOf = (document: JsonObject, path: string): unknown =>
+  valueAt(document, path.slice(0, path.lastIndexOf("/")))
 
-const attempt = (document: JsonObject, operation: Operation): ReadonlyArray<Error | null> => {
+const applies = (document: JsonObject, operation: Operation): boolean => {
+  const isNullTest = operation.op === "test" && operation.value === null
+  if (isNullTest && (valueAt(document, operation.path) ?? null) === null) return true
+  const parent = parentOf(document, operation.path)
+  if (!isObject(parent) && !isArray(parent)) return false
   try {
-    return applyPatch(document, [operation])
-  } catch (error) {
-    return [error instanceof Error ? error : new Error("malformed pointer")]
+    const [failure] = applyPatch(document, [operation])
+    return failure === null
+  } catch {
+    // A malformed pointer is refused like any other operation that does not apply.
+    return false
   }
 }
-
-const isMissing = (document: JsonObject, path: string): boolean => {
-  const keys = path.split("/").slice(1).map(unescape)
-  return (
-    keys.reduce<unknown>((value, key) => (isObject(value) && has(value, key) ? value[key] : undefined), document) ===
-    undefined
-  )
-}
-
-const unescape = (segment: string): string => segment.replaceAll("~1", "/").replaceAll("~0", "~")

@@ -51,6 +51,8 @@ export interface Schema {
   readonly "x-kubernetes-list-map-keys"?: ReadonlyArray<string>
   readonly "x-kubernetes-map-type"?: string
   readonly "x-kubernetes-validations"?: ReadonlyArray<ValidationRule>
+  /** A struct of a built-in kind: fields that are not listed are fields all the same, and structs are open in turn. */
+  readonly "x-open-struct"?: boolean
   /** Strategic merge: the key that identifies an item of a list. */
   readonly "x-kubernetes-patch-merge-key"?: string
   /** Strategic merge: `merge`, `retainKeys`, `replace` or a comma-separated mix. */
@@ -58,6 +60,9 @@ export interface Schema {
 }
 
 const NONE: Schema = {}
+
+/** A struct of which no field is known. */
+const OPEN: Schema = { "x-open-struct": true }
 
 export const isPreserving = (schema: Schema): boolean => schema["x-kubernetes-preserve-unknown-fields"] === true
 
@@ -69,7 +74,7 @@ export const isIntOrString = (schema: Schema): boolean => schema["x-kubernetes-i
 export const memberSchema = (schema: Schema | undefined, key: string): Schema | undefined => {
   if (schema === undefined) return undefined
   if (schema.properties !== undefined && Object.hasOwn(schema.properties, key)) return schema.properties[key]
-  return valueSchema(schema)
+  return schema["x-open-struct"] === true ? OPEN : valueSchema(schema)
 }
 
 /** The schema of the values of a map. */

@@ -24,7 +24,7 @@ export const setList: Schema = {
 export const struct = (properties: { readonly [name: string]: Schema }): Schema => ({
   type: "object",
   properties,
-  "x-kubernetes-preserve-unknown-fields": true
+  "x-open-struct": true
 })
 
 /** A list whose items are identified by keys; strategic merge uses one of them. */

@@ -36,14 +36,17 @@ export const parseLabelSelector = (text: string): Parsed<LabelSelector> => {
   const requirements: Array<LabelRequirement> = []
   let position = 0
   while (position < tokens.length) {
+    const first = tokens[position]
+    if (first !== "!" && isSymbol(first)) {
+      const expected = requirements.length === 0 ? "!, identifier, or 'end of string'" : "identifier after ','"
+      return { error: `found '${first}', expected: ${expected}` }
+    }
     const parsed = parseRequirement(tokens, position)
     if ("error" in parsed) return { error: `unable to parse requirement: ${parsed.error}` }
     requirements.push(parsed.requirement)
     position = parsed.next
     if (position >= tokens.length) break
-    if (tokens[position] !== ",") {
-      return { error: `found '${tokens[position]}', expected: ',' or 'end of string'` }
-    }
+    if (tokens[position] !== ",") return { error: `found '${tokens[position]}', expected: ',' or 'end of string'` }
     position += 1
     if (position >= tokens.length) return { error: "found '', expected: identifier after ','" }
   }
@@ -60,7 +63,7 @@ const isSymbol = (token: string | undefined): boolean => token === undefined || 
 const checked = (requirement: LabelRequirement, next: number): Step => {
   const wrongKey = validateLabelKey(requirement.key)
   if (wrongKey.length > 0)
-    return { error: `key: Invalid value: ${JSON.stringify(requirement.key)}: ${wrongKey.join("; ")}` }
+    return { error: `<nil>: Invalid value: ${JSON.stringify(requirement.key)}: ${wrongKey.join("; ")}` }
   for (const [index, value] of requirement.values.entries()) {
     const wrong = validateLabelValue(value)
     if (wrong.length > 0) {
@@ -96,7 +99,7 @@ const parseExact = (tokens: ReadonlyArray<string>, at: number, key: string, oper
   if (operator === "<" || operator === ">") {
     if (!/^[-+]?\d+$/u.test(value))
       return {
-        error: `values[0][${key}]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`
+        error: `values[0]: Invalid value: ${JSON.stringify(value)}: for 'Gt', 'Lt' operators, the value must be an integer`
       }
     return checked({ key, operator: operator === "<" ? "lt" : "gt", values: [value] }, next)
   }
@@ -106,7 +109,7 @@ const parseExact = (tokens: ReadonlyArray<string>, at: number, key: string, oper
 const parseSet = (tokens: ReadonlyArray<string>, at: number, key: string, operator: "in" | "notin"): Step => {
   if (tokens[at] !== "(") return { error: `found '${tokens[at] ?? ""}' expected: '('` }
   const end = tokens.indexOf(")", at)
-  if (end < 0) return { error: "found '', expected: ',', ')' or identifier" }
+  if (end < 0) return { error: "found '', expected: ',' or ')'" }
   const values = new Set<string>()
   let pending = true
   for (const token of tokens.slice(at + 1, end)) {
@@ -176,7 +179,8 @@ export const parseFieldSelector = (text: string): Parsed<FieldSelector> => {
     const match = /^([^=!\\]*)(!=|==|=)(.*)$/su.exec(part)
     if (match === null) return { error: `invalid selector: '${text}'; can't understand '${part}'` }
     const [, field = "", operator, raw = ""] = match
-    if (/(^|[^\\])(\\\\)*=/u.test(raw)) return { error: `invalid field selector: ${raw}` }
+    if (/(^|[^\\])(\\\\)*=/u.test(raw))
+      return { error: `invalid field selector: unescaped character in value: ${"=".codePointAt(0)}` }
     requirements.push({ field, equals: operator !== "!=", value: raw.replace(/\\(.)/gsu, "$1") })
   }
   return { ok: requirements }

@@ -25,7 +25,7 @@ import { memberSchema, type Schema } from "./schema.ts"
 const SET_ORDER = "$setElementOrder/"
 const DELETE_PRIMITIVES = "$deleteFromPrimitiveList/"
 
-/** What a malformed patch is refused with. */
+/** What a malformed patch is refused with; a real server answers 500, as if the fault were its own. */
 class Refusal extends Error {}
 
 /** Applies a strategic merge patch to an object of the kind that `schema` describes. */
@@ -34,7 +34,7 @@ export const strategicMerge = (target: unknown, patch: unknown, schema: Schema):
   try {
     return { ok: mergeObject(clone(target), clone(patch), schema) }
   } catch (error) {
-    if (error instanceof Refusal) return { error: error.message, status: 400 }
+    if (error instanceof Refusal) return { error: error.message, status: 500 }
     throw error
   }
 }
