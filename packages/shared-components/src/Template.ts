@@ -25,10 +25,10 @@
 import { Data, Result } from "effect"
 import type { Node } from "./internal/template/ast.ts"
 import { evaluate } from "./internal/template/evaluate.ts"
-import { Failure, place } from "./internal/template/failure.ts"
+import { type Fault, Failure, type LineColumn, locator } from "./internal/template/failure.ts"
 import { isFunction } from "./internal/template/functions.ts"
 import { parse as parseNodes } from "./internal/template/parser.ts"
-import { type Found, read } from "./internal/template/references.ts"
+import { read } from "./internal/template/references.ts"
 import { lift } from "./internal/template/values.ts"
 
 /**
@@ -189,8 +189,8 @@ export interface Template {
  */
 export type Context = Readonly<Record<string, unknown>>
 
-const named = (name: string, source: string, { fault, offset }: Failure): TemplateError => {
-  const where = { template: name, ...place(source, offset) }
+const named = (template: string, fault: Fault, place: LineColumn): TemplateError => {
+  const where = { template, ...place }
   switch (fault.kind) {
     case "Syntax":
       return new TemplateSyntax({ ...where, sentence: fault.problem })
@@ -212,7 +212,7 @@ const guarded = <A>(name: string, source: string, work: () => A): Result.Result<
   Result.try({
     try: work,
     catch: (error) => {
-      if (error instanceof Failure) return named(name, source, error)
+      if (error instanceof Failure) return named(name, error.fault, locator(source)(error.offset))
       throw error
     }
   })
@@ -312,8 +312,15 @@ export interface Reference extends Place {
  * @category analysis
  * @since 0.1.0
  */
-export const references = (template: Template): ReadonlyArray<Reference> =>
-  read(template.nodes).references.map((found) => located(template, found))
+export const references = ({ name, nodes, source }: Template): ReadonlyArray<Reference> => {
+  const locate = locator(source)
+  return read(nodes).references.map(({ conditional, offset, path }) => ({
+    path,
+    conditional,
+    template: name,
+    ...locate(offset)
+  }))
+}
 
 /**
  * Mistakes that Go finds only when it comes to them: wrong numbers of arguments, and assignments to unknown variables.
@@ -321,14 +328,7 @@ export const references = (template: Template): ReadonlyArray<Reference> =>
  * @category analysis
  * @since 0.1.0
  */
-export const mistakes = (template: Template): ReadonlyArray<TemplateError> =>
-  read(template.nodes).faults.map(({ fault, offset }) =>
-    named(template.name, template.source, new Failure({ fault, offset }))
-  )
-
-const located = ({ name, source }: Template, { conditional, offset, path }: Found): Reference => ({
-  path,
-  conditional,
-  template: name,
-  ...place(source, offset)
-})
+export const mistakes = ({ name, nodes, source }: Template): ReadonlyArray<TemplateError> => {
+  const locate = locator(source)
+  return read(nodes).faults.map(({ fault, offset }) => named(name, fault, locate(offset)))
+}

@@ -235,6 +235,7 @@ const range = (state: State, dot: Value, { body, offset, otherwise, pipe }: Bran
   let ran = false
   for (const pair of iterations(over, offset, names.length)) {
     ran = true
+    state.spend(offset, 1)
     // With two variables the key comes first; a single one takes the value.
     slots.forEach((slot, at) => {
       slot.value = pair[at + 2 - slots.length] ?? null

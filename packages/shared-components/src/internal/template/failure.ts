@@ -19,11 +19,25 @@ export const fail = (offset: number, fault: Fault): never => {
 
 export const syntax = (offset: number, problem: string): never => fail(offset, { kind: "Syntax", problem })
 
-/** One-based line and column of an offset; the column counts characters, so that an editor finds it. */
-export const place = (text: string, offset: number): { readonly line: number; readonly column: number } => {
-  const before = text.slice(0, offset)
-  const lineStart = before.lastIndexOf("\n") + 1
-  let line = 1
-  for (let at = before.indexOf("\n"); at >= 0; at = before.indexOf("\n", at + 1)) line++
-  return { line, column: Array.from(before.slice(lineStart)).length + 1 }
+export interface LineColumn {
+  readonly line: number
+  readonly column: number
+}
+
+/**
+ * Finds one-based lines and columns; the column counts characters, so that an editor finds it. Offsets that ascend are found in one
+ * walk over the text.
+ */
+export const locator = (text: string): ((offset: number) => LineColumn) => {
+  let [at, line, column] = [0, 1, 1]
+  return (offset) => {
+    if (offset < at) [at, line, column] = [0, 1, 1]
+    while (at < offset) {
+      const code = text.codePointAt(at) ?? 0
+      if (code === 10) [line, column] = [line + 1, 1]
+      else column++
+      at += code > 0xffff ? 2 : 1
+    }
+    return { line, column }
+  }
 }

@@ -101,20 +101,26 @@ class Reader {
   }
 }
 
+/** What a stage of a pipeline gets from the one before, and where that stands. */
+interface Piped {
+  readonly origins: Origins
+  readonly offset: number
+}
+
 const literalKey = (operand: Operand): string | undefined => {
   if (operand.type === "String") return operand.value
   return operand.type === "Number" ? String(operand.number.value) : undefined
 }
 
-const indexed = (reader: Reader, dot: Origins, { offset, rest }: Command, piped: Origins | undefined): Origins => {
+const indexed = (reader: Reader, dot: Origins, { rest }: Command, piped: Piped | undefined): Origins => {
   const [from, ...keys] = rest
-  if (from === undefined) return piped ?? []
+  if (from === undefined) return piped?.origins ?? []
   for (const key of keys) reader.use(key.offset, originsOf(reader, dot, key))
-  if (piped !== undefined) reader.use(offset, piped)
+  if (piped !== undefined) reader.use(piped.offset, piped.origins)
   return extend(originsOf(reader, dot, from), [...keys.map(literalKey), ...(piped === undefined ? [] : [undefined])])
 }
 
-const called = (reader: Reader, dot: Origins, name: string, command: Command, piped: Origins | undefined): Origins => {
+const called = (reader: Reader, dot: Origins, name: string, command: Command, piped: Piped | undefined): Origins => {
   const { offset, rest } = command
   if (name === "index") return indexed(reader, dot, command, piped)
   const definition = functions.get(name)
@@ -125,17 +131,18 @@ const called = (reader: Reader, dot: Origins, name: string, command: Command, pi
   const followed = rest.map((each, at) =>
     shortCircuits && at > 0 ? reader.conditionally(() => originsOf(reader, dot, each)) : originsOf(reader, dot, each)
   )
-  const values = [...followed, ...(piped === undefined ? [] : [piped])]
+  const values = [...followed, ...(piped === undefined ? [] : [piped.origins])]
+  const place = (at: number): number => rest[at]?.offset ?? piped?.offset ?? offset
   // These give back one of their arguments; whoever takes the result reads it.
   if (shortCircuits || name === "default") {
     values.forEach((each, at) => {
-      const pass = () => reader.pass(rest[at]?.offset ?? offset, each)
+      const pass = () => reader.pass(place(at), each)
       if (shortCircuits && at > 0) reader.conditionally(pass)
       else pass()
     })
     return union(...values)
   }
-  values.forEach((each, at) => reader.use(rest[at]?.offset ?? offset, each))
+  values.forEach((each, at) => reader.use(place(at), each))
   return []
 }
 
@@ -155,7 +162,7 @@ const originsOf = (reader: Reader, dot: Origins, operand: Operand): Origins => {
   return called(reader, dot, operand.name, { first: operand, rest: [], offset: operand.offset }, undefined)
 }
 
-const commandOrigins = (reader: Reader, dot: Origins, command: Command, piped: Origins | undefined): Origins => {
+const commandOrigins = (reader: Reader, dot: Origins, command: Command, piped: Piped | undefined): Origins => {
   const { first, offset, rest } = command
   if (first.type === "Function") return called(reader, dot, first.name, command, piped)
   if (rest.length > 0 || piped !== undefined) {
@@ -168,9 +175,11 @@ const commandOrigins = (reader: Reader, dot: Origins, command: Command, piped: O
 }
 
 const valueOrigins = (reader: Reader, dot: Origins, pipe: Pipe): Origins => {
-  let value: Origins | undefined
-  for (const command of pipe.commands) value = commandOrigins(reader, dot, command, value)
-  return value ?? []
+  let piped: Piped | undefined
+  for (const command of pipe.commands) {
+    piped = { origins: commandOrigins(reader, dot, command, piped), offset: command.offset }
+  }
+  return piped?.origins ?? []
 }
 
 const pipeOrigins = (reader: Reader, dot: Origins, pipe: Pipe): Origins => {
