@@ -1,205 +1,107 @@
-/** P6 to P10 against a model: random trees, random delays, the same answers. */
+/** The combinators against a model: random trees, random delays, the same answers. */
 import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Duration, Effect, Fiber, Option, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import * as Disposition from "../src/Disposition.ts"
-import * as Identifier from "../src/Identifier.ts"
 import * as Progress from "../src/Progress.ts"
-import * as Provisioner from "../src/Provisioner.ts"
-
-const Leaf = Schema.Struct({
-  _tag: Schema.tag("Leaf"),
-  id: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999 })),
-  does: Schema.Literals(["Ready", "Ready", "Yield", "Transient", "Terminal", "UserActionRequired", "Die"]),
-  after: Schema.UndefinedOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 30 }))),
-  takes: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 50 }))
-})
-interface Many {
-  readonly _tag: "serial" | "concurrent" | "graph"
-  readonly children: ReadonlyArray<Shape>
-  readonly salt: number
-}
-interface Perhaps {
-  readonly _tag: "conditional"
-  readonly wanted: boolean
-  readonly child: Shape
-}
-type Shape = typeof Leaf.Type | Many | Perhaps
-const Shape: Schema.Codec<Shape> = Schema.Union([
+import {
+  failureOf,
   Leaf,
-  Schema.Struct({
-    _tag: Schema.Literals(["serial", "concurrent", "graph"]),
-    children: Schema.Array(Schema.suspend(() => Shape)).check(Schema.isMaxLength(5)),
-    salt: Schema.Int
-  }),
-  Schema.Struct({ _tag: Schema.tag("conditional"), wanted: Schema.Boolean, child: Schema.suspend(() => Shape) })
-])
+  model,
+  Reasons,
+  type Shape,
+  shapes,
+  soonest,
+  text,
+  tree,
+  worstFirst
+} from "./support/trees.ts"
 
-// --- The model: what a pass leaves unfinished, as text in declared order, and which leaves it ran.
+const booleans = Arbitrary.schema(Schema.Boolean)
+const defaults = { yield: Duration.seconds(10), backoff: Duration.seconds(17) }
 
-type Ran = { readonly failed: ReadonlyArray<string>; readonly ran: ReadonlyArray<string> }
-const order = ["UserActionRequired", "Terminal", "Transient", "Yield"]
-/** Child i of a graph needs every earlier child that its salt picks. */
-const needs = (salt: number, index: number) =>
-  Array.from({ length: index }, (_, other) => other).filter((other) => (Math.abs(salt) >> (index + other)) % 2 === 1)
-
-const model = (shape: Shape, phase: Progress.Phase): Ran => {
-  if (shape._tag === "Leaf")
-    return {
-      failed:
-        shape.does === "Ready"
-          ? []
-          : [shape.does === "Die" ? "Transient core" : `${shape.does} ${shape.id} ${shape.after ?? "-"}`],
-      ran: [`${shape.id} ${phase}`]
-    }
-  if (shape._tag === "conditional") return model(shape.child, shape.wanted ? phase : "deprovision")
-  const all = shape.children.map((child) => () => model(child, phase))
-  const run: Array<Ran | undefined> = shape.children.map(() => undefined)
-  const indices =
-    phase === "provision" ? shape.children.map((_, index) => index) : shape.children.map((_, index) => index).reverse()
-  for (const index of indices) {
-    const before =
-      shape._tag === "concurrent"
-        ? []
-        : shape._tag === "serial"
-          ? indices.slice(0, indices.indexOf(index))
-          : phase === "provision"
-            ? needs(shape.salt, index)
-            : indices.filter((other) => needs(shape.salt, other).includes(index))
-    if (before.every((other) => run[other]?.failed.length === 0)) run[index] = all[index]?.()
-  }
-  return { failed: run.flatMap((each) => each?.failed ?? []), ran: run.flatMap((each) => each?.ran ?? []) }
-}
-const worstFirst = (failed: ReadonlyArray<string>) =>
-  [...failed].sort(
-    (a, b) => order.findIndex((tag) => a.startsWith(`${tag} `)) - order.findIndex((tag) => b.startsWith(`${tag} `))
-  )
-const soonest = (failed: ReadonlyArray<string>) => {
-  const delays = failed.flatMap((text) => {
-    const [tag, , after] = text.split(" ")
-    return tag === "Yield" || tag === "Transient"
-      ? [after === undefined || after === "-" ? (tag === "Yield" ? 10 : 17) : Number(after)]
-      : []
-  })
-  return delays.length === 0 ? undefined : Math.min(...delays)
-}
-
-// --- The same shape as a tree of provisioners.
-
-const Reasons = Disposition.vocabulary("leaf", {
-  y: Disposition.yield("{id}"),
-  t: Disposition.transient("{id}"),
-  x: Disposition.terminal("{id}"),
-  u: Disposition.userActionRequired("{id}")
-})
-const tree = (shape: Shape, name: string, log: Array<string>, slow: boolean): Provisioner.Provisioner => {
-  const id = Identifier.Identifier.make(name)
-  if (shape._tag === "Leaf") {
-    const timed = shape.after === undefined ? {} : { after: Duration.seconds(shape.after) }
-    const work: Effect.Effect<void, Disposition.ProvisionError> = {
-      Ready: Effect.void,
-      Die: Effect.die("boom"),
-      Yield: Effect.suspend(() => Effect.fail(Reasons.y({ id: shape.id }, timed))),
-      Transient: Effect.suspend(() => Effect.fail(Reasons.t({ id: shape.id }, timed))),
-      Terminal: Effect.suspend(() => Effect.fail(Reasons.x({ id: shape.id }))),
-      UserActionRequired: Effect.suspend(() => Effect.fail(Reasons.u({ id: shape.id })))
-    }[shape.does]
-    // Written after the sleep: a leaf that was interrupted is missing from the log.
-    const pass = (phase: string) =>
-      Effect.andThen(
-        slow ? Effect.sleep(shape.takes) : Effect.void,
-        Effect.andThen(
-          Effect.sync(() => void log.push(`${shape.id} ${phase}`)),
-          work
-        )
-      )
-    return Provisioner.make(id, { provision: pass("provision"), deprovision: pass("deprovision") })
-  }
-  if (shape._tag === "conditional")
-    return Provisioner.conditional(id, shape.wanted, tree(shape.child, "child", log, slow))
-  const children = shape.children.map((child, index) => tree(child, `c${index}`, log, slow))
-  if (shape._tag === "serial") return Provisioner.serial(id, children)
-  if (shape._tag === "concurrent")
-    return Provisioner.concurrent(id, children, { concurrency: 1 + Math.abs(shape.salt % 4) })
-  return Result.getOrThrow(
-    Provisioner.graphResult(
-      id,
-      children,
-      Object.fromEntries(
-        children.map((child, index) => [child.name, needs(shape.salt, index).map((other) => `c${other}`)])
-      )
+/** Runs a pass to its end, and tells which leaves ran to theirs. */
+const passOver = (shape: Shape, phase: Progress.Phase, slow: boolean) =>
+  Effect.gen(function* () {
+    const ran: Array<string> = []
+    const root = tree(shape, "root", (leaf, phase) =>
+      Effect.gen(function* () {
+        if (slow) yield* Effect.sleep(leaf.takesMs)
+        // Noted after the sleep: a leaf that was interrupted is missing.
+        ran.push(`${leaf.id} ${phase}`)
+        if (leaf.does === "Die") return yield* Effect.die("boom")
+        const failure = failureOf(leaf)
+        if (failure !== undefined) return yield* failure
+      })
     )
-  )
-}
-const text = (failure: Disposition.ProvisionError) =>
-  failure.vocabulary === "core"
-    ? "Transient core"
-    : `${failure._tag} ${failure.message} ${failure.after === undefined || failure._tag === "Terminal" || failure._tag === "UserActionRequired" ? "-" : Duration.toSeconds(failure.after)}`
+    const fiber = yield* Effect.forkChild(Progress.run(root, phase))
+    yield* TestClock.adjust("1 hour")
+    const { progress, result } = yield* Fiber.join(fiber)
+    const failure = Result.getFailure(result)
+    return {
+      ran,
+      failures: Option.match(failure, { onNone: () => [], onSome: (each) => Disposition.leaves(each).map(text) }),
+      states: progress.map(({ path, state }) => `${path} ${state}`),
+      next: Option.flatMap(failure, (each) => Disposition.nextAfter(each, defaults)),
+      parks: Option.exists(failure, Disposition.isTerminal)
+    }
+  })
 
-describe("the join", () => {
+describe("trees", () => {
   it.effect.prop(
-    "P6 to P10: agrees with the model, whatever the timing",
-    {
-      shape: Arbitrary.schema(Shape),
-      deprovision: Arbitrary.schema(Schema.Boolean),
-      slow: Arbitrary.schema(Schema.Boolean)
-    },
+    "P6, P7, P8, P9, P10, P11: agree with the model, whatever the timing",
+    { shape: shapes, deprovision: booleans, slow: booleans },
     ({ deprovision, shape, slow }) =>
       Effect.gen(function* () {
         const phase = deprovision ? "deprovision" : "provision"
-        const log: Array<string> = []
-        const expected = model(shape, phase)
+        const expected = model(shape, phase, "root")
 
-        const fiber = yield* Effect.forkChild(Progress.run(tree(shape, "root", log, slow), phase))
-        yield* TestClock.adjust("1 hour")
-        const { result, progress } = yield* Fiber.join(fiber)
+        const pass = yield* passOver(shape, phase, slow)
 
-        assert.deepStrictEqual(log.sort(), [...expected.ran].sort())
-        const failed = Result.isFailure(result) ? Disposition.leaves(result.failure) : []
+        assert.deepStrictEqual(pass.ran.toSorted(), expected.ran.toSorted())
+        assert.deepStrictEqual(pass.failures, worstFirst(expected.failures))
+        assert.deepStrictEqual(pass.states, expected.states)
         assert.deepStrictEqual(
-          failed.map(text),
-          worstFirst(
-            expected.failed.map((each) => (/^(Terminal|UserAction)/u.test(each) ? each.replace(/\S+$/u, "-") : each))
-          )
+          Option.getOrUndefined(Option.map(pass.next, Duration.toSeconds)),
+          soonest(expected.failures)
         )
-        const next = Result.isFailure(result)
-          ? Disposition.nextAfter(result.failure, { yield: Duration.seconds(10), backoff: Duration.seconds(17) })
-          : Option.none()
-        assert.strictEqual(Option.getOrUndefined(Option.map(next, Duration.toSeconds)), soonest(expected.failed))
-        assert.strictEqual(progress[0]?.state, Result.isFailure(result) ? result.failure._tag : "Ready")
+        assert.strictEqual(pass.parks, expected.failures.length > 0 && soonest(expected.failures) === undefined)
       }),
-    { arbitrary: { runs: 500, size: 40 } }
+    { arbitrary: { runs: 300, size: 40 } }
   )
 
+  it.effect.prop(
+    "P8: the same tree gives the same outcome, fast or slow",
+    { shape: shapes },
+    ({ shape }) =>
+      Effect.gen(function* () {
+        const [fast, slow] = [yield* passOver(shape, "provision", false), yield* passOver(shape, "provision", true)]
+
+        assert.deepStrictEqual({ ...fast, ran: fast.ran.toSorted() }, { ...slow, ran: slow.ran.toSorted() })
+      }),
+    { arbitrary: { runs: 100, size: 40 } }
+  )
+})
+
+describe("join", () => {
+  const leaves = Schema.Array(Leaf)
+  const failures = (all: ReadonlyArray<Leaf>) => all.map((leaf) => failureOf(leaf) ?? Reasons.terminal({ id: leaf.id }))
+  const join = (all: ReadonlyArray<Disposition.ProvisionError>) => {
+    const [first, ...rest] = all
+    return first === undefined ? [] : [Disposition.join([first, ...rest])]
+  }
+  const texts = (all: ReadonlyArray<Disposition.ProvisionError>) => all.flatMap(Disposition.leaves).map(text)
+
   it.prop(
-    "P6: join is associative",
-    {
-      a: Arbitrary.schema(Schema.Array(Leaf)),
-      b: Arbitrary.schema(Schema.Array(Leaf)),
-      c: Arbitrary.schema(Schema.NonEmptyArray(Leaf))
-    },
+    "P8: is associative and loses nothing, so nesting makes no difference",
+    { a: Arbitrary.schema(leaves), b: Arbitrary.schema(leaves), c: Arbitrary.schema(leaves) },
     ({ a, b, c }) => {
-      const failures = (leaves: ReadonlyArray<typeof Leaf.Type>) =>
-        leaves.map(({ does, id }) =>
-          does === "Yield"
-            ? Reasons.y({ id })
-            : does === "Terminal"
-              ? Reasons.x({ id })
-              : does === "Transient"
-                ? Reasons.t({ id })
-                : Reasons.u({ id })
-        )
-      const join = (all: ReadonlyArray<Disposition.ProvisionError>) => {
-        const [first, ...rest] = all
-        return first === undefined ? [] : [Disposition.join([first, ...rest])]
-      }
-      const flat = join([...failures(a), ...failures(b), ...failures(c)])
-      for (const nested of [
-        join([...join([...failures(a), ...failures(b)]), ...failures(c)]),
-        join([...failures(a), ...join([...failures(b), ...failures(c)])])
-      ]) {
-        assert.deepStrictEqual(nested.flatMap(Disposition.leaves).map(text), flat.flatMap(Disposition.leaves).map(text))
-      }
+      const [x, y, z] = [failures(a), failures(b), failures(c)]
+      const flat = texts(join([...x, ...y, ...z]))
+
+      assert.deepStrictEqual(texts(join([...join([...x, ...y]), ...z])), flat)
+      assert.deepStrictEqual(texts(join([...x, ...join([...y, ...z])])), flat)
+      assert.deepStrictEqual(flat, worstFirst([...x, ...y, ...z].map(text)))
     }
   )
 })

@@ -1,11 +1,11 @@
 import { assert, describe, expectTypeOf, it } from "@effect/vitest"
-import { Context, Data, Effect, Fiber, Layer, Result } from "effect"
-import { TestClock } from "effect/testing"
+import { Arbitrary, Context, Data, Deferred, Effect, Fiber, Layer, Result, Schema } from "effect"
 import type { ProvisionError, UserActionRequired } from "../src/Disposition.ts"
 import * as Disposition from "../src/Disposition.ts"
 import * as Identifier from "../src/Identifier.ts"
 import * as Progress from "../src/Progress.ts"
 import * as Provisioner from "../src/Provisioner.ts"
+import { type Shape, shapes, tree } from "./support/trees.ts"
 
 class Client extends Context.Service<Client, { readonly cluster: string }>()("Client") {}
 class Postgres extends Context.Service<Postgres, { readonly ready: boolean }>()("Postgres") {}
@@ -24,7 +24,7 @@ const database = Provisioner.make("database", {
   deprovision: Effect.fail(Reasons.broken())
 })
 
-describe("types", () => {
+describe("the types of a tree", () => {
   it("R is the union of the children's, names stay literal, variance is right", () => {
     expectTypeOf(database).toEqualTypeOf<Provisioner.Provisioner<Postgres, "database">>()
     const tree = Provisioner.serial("environment", [
@@ -48,7 +48,7 @@ describe("types", () => {
     void narrower
   })
 
-  it("the error channel is closed", () => {
+  it("P2: the error channel is closed", () => {
     class Raw extends Data.TaggedError("Terminal")<{ readonly message: string }> {}
     const deprovision = Effect.void
     const name: string = "a name"
@@ -65,7 +65,7 @@ describe("types", () => {
       // @ts-expect-error a promise's unknown error
       Provisioner.make("a", { provision: promise, deprovision }),
       // @ts-expect-error any
-      Provisioner.make("a", { provision: Effect.fail<any>(1), deprovision }),
+      Provisioner.make("a", { provision: Effect.fail(JSON.parse("1")), deprovision }),
       // @ts-expect-error a forgotten yield*: the inner effect would never run
       Provisioner.make("a", { provision: forgotten, deprovision }),
       // @ts-expect-error the same in Effect.fn
@@ -80,7 +80,7 @@ describe("types", () => {
     >()
   })
 
-  it("P10: a missing edge or a cycle does not compile", () => {
+  it("P10: a missing edge or a cycle does not compile, and is refused where it does", () => {
     const web = Provisioner.make("web", { provision: Effect.void, deprovision: Effect.void })
     expectTypeOf(
       Provisioner.graph("g", [namespace, database, web], { web: ["database", "namespace"], database: ["namespace"] })
@@ -132,165 +132,276 @@ const onRemote = <R, N extends string>(cluster: string, child: Provisioner.Provi
   )
 
 describe("provide", () => {
-  it.effect(
-    "P25, P26: the child sees the remote client, siblings do not, and a failed registration keeps its class",
-    () =>
-      Effect.gen(function* () {
-        const log: Array<string> = []
-        const opened: Array<string> = []
-        const leaf = (name: string) =>
-          Provisioner.make(Identifier.Identifier.make(name), { provision: seen(log), deprovision: Effect.void })
-        const remote = onRemote("east", leaf("inner"))
-        expectTypeOf(remote).toExtend<Provisioner.Provisioner<Client | Registry>>()
-        expectTypeOf(Provisioner.provide(remote, Layer.succeed(Client, { cluster: "x" }))).toExtend<
-          Provisioner.Provisioner<Registry>
-        >()
-        const tree = Provisioner.serial("tree", [
-          leaf("before"),
-          remote,
-          onRemote("west", onRemote("deep", leaf("nested"))),
-          leaf("after"),
-          onRemote("broken", leaf("never"))
-        ])
-
-        const pass = yield* Progress.run(tree, "provision").pipe(
-          Effect.provideService(Client, { cluster: "here" }),
-          Effect.provideService(Registry, { opened })
-        )
-
-        assert.deepStrictEqual(log, ["here", "here>east", "here>west>deep", "here"])
-        assert.deepStrictEqual(opened, [
-          "open east",
-          "close east",
-          "open west",
-          "open deep",
-          "close deep",
-          "close west"
-        ])
-        assert.isTrue(Result.isFailure(pass.result) && Reasons.broken.is(pass.result.failure))
-      })
-  )
-
-  it.effect("a layer used twice on one path is built twice only because provide is local", () =>
+  it.effect("the child sees the remote client, siblings do not, and a failed registration keeps its class", () =>
     Effect.gen(function* () {
-      const remote = Layer.effect(
-        Client,
-        Effect.map(Client, ({ cluster }) => ({ cluster: `${cluster}>r` }))
-      )
-      const clusterOf = (local: boolean) =>
-        Effect.map(Client, ({ cluster }) => cluster).pipe(
-          Effect.provide(remote, { local }),
-          Effect.provide(remote, { local }),
-          Effect.provideService(Client, { cluster: "a" })
-        )
+      const log: Array<string> = []
+      const opened: Array<string> = []
+      const leaf = (name: string) =>
+        Provisioner.make(Identifier.Identifier.make(name), { provision: seen(log), deprovision: Effect.void })
+      const remote = onRemote("east", leaf("inner"))
+      expectTypeOf(remote).toExtend<Provisioner.Provisioner<Client | Registry>>()
+      expectTypeOf(Provisioner.provide(remote, Layer.succeed(Client, { cluster: "x" }))).toExtend<
+        Provisioner.Provisioner<Registry>
+      >()
+      const tree = Provisioner.serial("tree", [
+        leaf("before"),
+        remote,
+        onRemote("west", onRemote("deep", leaf("nested"))),
+        leaf("after"),
+        onRemote("broken", leaf("never"))
+      ])
 
-      assert.deepStrictEqual([yield* clusterOf(true), yield* clusterOf(false)], ["a>r>r", "a>r"])
+      const pass = yield* Progress.run(tree, "provision").pipe(
+        Effect.provideService(Client, { cluster: "here" }),
+        Effect.provideService(Registry, { opened })
+      )
+
+      assert.deepStrictEqual(log, ["here", "here>east", "here>west>deep", "here"])
+      assert.deepStrictEqual(opened, ["open east", "close east", "open west", "open deep", "close deep", "close west"])
+      assert.isTrue(Result.isFailure(pass.result) && Reasons.broken.is(pass.result.failure))
     })
   )
 })
 
-describe("passes", () => {
-  const leaf = (name: string, work: Effect.Effect<void, ProvisionError>) =>
-    Provisioner.make(Identifier.Identifier.make(name), { provision: work, deprovision: work })
-  const states = (progress: ReadonlyArray<Progress.Entry>) => progress.map((entry) => `${entry.path} ${entry.state}`)
+/** Leaves that note when they ran, and fail when told to. */
+const leaves = (failing: Readonly<Record<string, ProvisionError>> = {}) => {
+  const ran: Array<string> = []
+  const work = (name: string, direction: string) =>
+    Effect.suspend(() => {
+      ran.push(`${direction}${name}`)
+      return failing[name] === undefined ? Effect.void : Effect.fail(failing[name])
+    })
+  const leaf = (name: string) =>
+    Provisioner.make(Identifier.Identifier.make(name), { provision: work(name, "+"), deprovision: work(name, "-") })
+  return { ran, leaf }
+}
 
-  it.effect("P4: a defect becomes internal_error with an id, and siblings run to the end", () =>
+const reasonOf = (effect: Effect.Effect<void, ProvisionError>) =>
+  Effect.match(effect, { onFailure: ({ reason }) => reason, onSuccess: () => "success" })
+
+describe("serial", () => {
+  it.effect("P6: provisions in order and stops at the first failure", () =>
     Effect.gen(function* () {
-      const pass = yield* Progress.run(
-        Provisioner.concurrent("all", [
-          leaf("boom", Effect.die(new Error("password=hunter2"))),
-          leaf("late", Effect.sleep("0 millis")),
-          leaf("foreign", Effect.interrupt)
-        ]),
-        "provision"
-      )
+      const { leaf, ran } = leaves({ b: Reasons.waiting() })
 
-      const [error] = Disposition.leaves(Result.getOrThrow(Result.flip(pass.result)))
-      assert.match(error.message, /^An internal error occurred; quote [0-9a-z]{8} when reporting it\.$/u)
-      assert.notInclude(JSON.stringify(pass.progress), "hunter2")
-      assert.deepStrictEqual(states(pass.progress), [
-        "all Transient",
-        "all/boom Transient",
-        "all/late Ready",
-        "all/foreign Transient"
-      ])
+      const reason = yield* reasonOf(Provisioner.serial("all", [leaf("a"), leaf("b"), leaf("c")]).provision)
+
+      assert.deepStrictEqual([reason, ran], ["waiting", ["+a", "+b"]])
     })
   )
 
-  it.effect("P11: since survives while the reason does, and unreached children are pending", () =>
+  it.effect("P6: deprovisions in reverse and stops at the first failure", () =>
     Effect.gen(function* () {
-      const tree = Provisioner.serial("env", [
-        leaf("a", Effect.void),
-        leaf("b", Effect.fail(Reasons.waiting())),
-        leaf("c", Effect.void)
+      const { leaf, ran } = leaves({ b: Reasons.waiting() })
+
+      const reason = yield* reasonOf(Provisioner.serial("all", [leaf("a"), leaf("b"), leaf("c")]).deprovision)
+
+      assert.deepStrictEqual([reason, ran], ["waiting", ["-c", "-b"]])
+    })
+  )
+
+  it.effect("P6: of nothing succeeds, of one is that one, and nesting makes no difference", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves({ d: Reasons.broken() })
+      const nested = Provisioner.serial("all", [
+        Provisioner.serial("none", []),
+        Provisioner.serial("one", [leaf("a")]),
+        Provisioner.serial("inner", [leaf("b"), Provisioner.serial("deep", [leaf("c"), leaf("d"), leaf("e")])]),
+        leaf("f")
       ])
-      const first = yield* Progress.run(tree, "provision")
-      yield* Effect.sleep(0)
-      const second = yield* Progress.run(tree, "provision", {
-        previous: first.progress.map((entry) => ({ ...entry, sinceMs: entry.sinceMs - 60_000 }))
+
+      assert.strictEqual(yield* reasonOf(nested.provision), "broken")
+      assert.strictEqual(yield* reasonOf(nested.deprovision), "broken")
+      assert.deepStrictEqual(ran, ["+a", "+b", "+c", "+d", "-f", "-e", "-d"])
+    })
+  )
+})
+
+describe("concurrent", () => {
+  it.effect("P7: a failure interrupts no sibling, all run to their end in the same pass", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves({ a: Reasons.broken() })
+      const gate = yield* Deferred.make<void>()
+      const slow = Provisioner.around(leaf("slow"), (pass) => Effect.andThen(Deferred.await(gate), pass))
+      const opener = Provisioner.around(leaf("opener"), (pass) =>
+        Effect.andThen(pass, Deferred.succeed(gate, undefined))
+      )
+
+      const reason = yield* reasonOf(Provisioner.concurrent("all", [leaf("a"), slow, opener]).provision)
+
+      assert.deepStrictEqual([reason, ran], ["broken", ["+a", "+opener", "+slow"]])
+    })
+  )
+
+  it.effect.each([
+    { concurrency: undefined, most: 16, reason: "that is the default" },
+    { concurrency: 3, most: 3, reason: "it is bounded" },
+    { concurrency: "unbounded" as const, most: 40, reason: "it is not bounded" }
+  ])("P7: at most $most of 40 run at a time, since $reason", ({ concurrency, most }) =>
+    Effect.gen(function* () {
+      let running = 0
+      let seen = 0
+      const counted = Effect.acquireUseRelease(
+        Effect.sync(() => (seen = Math.max(seen, (running += 1)))),
+        () => Effect.yieldNow,
+        () => Effect.sync(() => (running -= 1))
+      )
+      const work = { provision: Effect.asVoid(counted), deprovision: Effect.void }
+      const names = Array.from({ length: 40 }, (_, index) => Identifier.Identifier.make(`c${index}`))
+      const all = names.map((name) => Provisioner.make(name, work))
+
+      yield* Provisioner.concurrent("all", all, { concurrency }).provision
+
+      assert.strictEqual(seen, most)
+    })
+  )
+})
+
+describe("conditional", () => {
+  it.effect("P9: what is not wanted is deprovisioned, in a provision pass too", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves()
+
+      yield* Provisioner.conditional("yes", true, leaf("a")).provision
+      yield* Provisioner.conditional("no", false, leaf("b")).provision
+      yield* Provisioner.conditional("asked", Effect.succeed(false), leaf("c")).provision
+      yield* Provisioner.conditional("yes", true, leaf("d")).deprovision
+
+      assert.deepStrictEqual(ran, ["+a", "-b", "-c", "-d"])
+    })
+  )
+
+  it.effect("P9: a failing predicate is a failure, never a false, and is not asked when deprovisioning", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves()
+      const child = Provisioner.conditional(
+        "unsure",
+        Effect.suspend(() => Effect.fail(Reasons.waiting())),
+        leaf("a")
+      )
+
+      assert.strictEqual(yield* reasonOf(child.provision), "waiting")
+      assert.deepStrictEqual(ran, [])
+      assert.strictEqual(yield* reasonOf(child.deprovision), "success")
+      assert.deepStrictEqual(ran, ["-a"])
+    })
+  )
+})
+
+describe("graph", () => {
+  const names = ["a", "b", "c", "d"] as const
+
+  it.effect("P10: a child runs as soon as what it needs is there, backwards when deprovisioning", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves()
+      const edges = { d: ["b", "c"], b: ["a"] }
+      const graph = Result.getOrThrow(Provisioner.graphResult("g", names.map(leaf), edges))
+
+      yield* graph.provision
+      yield* graph.deprovision
+
+      const isBefore = (first: string, second: string) => assert.isBelow(ran.indexOf(first), ran.indexOf(second))
+      assert.sameMembers(ran, ["+a", "+b", "+c", "+d", "-a", "-b", "-c", "-d"])
+      isBefore("+a", "+b")
+      isBefore("+b", "+d")
+      isBefore("+c", "+d")
+      isBefore("-d", "-b")
+      isBefore("-d", "-c")
+      isBefore("-b", "-a")
+    })
+  )
+
+  it.effect("P10: as much runs at once as the edges allow", () =>
+    Effect.gen(function* () {
+      const all = Array.from({ length: 30 }, (_, index) => `c${index}`)
+      const gate = yield* Deferred.make<void>()
+      let waiting = 0
+      const meet = Effect.suspend(() =>
+        (waiting += 1) === all.length ? Effect.asVoid(Deferred.succeed(gate, undefined)) : Deferred.await(gate)
+      )
+      const children = all.map((name) =>
+        Provisioner.make(Identifier.Identifier.make(name), { provision: meet, deprovision: Effect.void })
+      )
+
+      yield* Result.getOrThrow(Provisioner.graphResult("g", children, {})).provision
+
+      assert.strictEqual(waiting, 30)
+    })
+  )
+
+  it("P10: names the cycle, the missing edge and the name that is there twice", () => {
+    const { leaf } = leaves()
+    const refused = (children: ReadonlyArray<string>, edges: Record<string, ReadonlyArray<string>>) =>
+      Result.match(Provisioner.graphResult("g", children.map(leaf), edges), {
+        onFailure: ({ message }) => message,
+        onSuccess: () => "made"
       })
 
-      assert.deepStrictEqual(states(first.progress), ["env Yield", "env/a Ready", "env/b Yield", "env/c Pending"])
-      assert.deepStrictEqual(
-        second.progress.map((entry, at) => (first.progress[at]?.sinceMs ?? 0) - entry.sinceMs),
-        [60_000, 60_000, 60_000, 60_000]
-      )
-      assert.deepStrictEqual(states(Progress.bounded(first.progress, 2)), ["env Yield", "env/b Yield"])
-    })
-  )
+    assert.strictEqual(refused(names, { a: ["b"], b: ["c"], c: ["b"] }), "cycle: b -> c -> b")
+    assert.strictEqual(refused(names, { a: ["a"] }), "cycle: a -> a")
+    assert.strictEqual(refused(names, { a: ["nowhere"] }), "missing: a -> nowhere")
+    assert.strictEqual(refused(names, { nowhere: ["a"] }), "missing: nowhere")
+    assert.strictEqual(refused(["a", "b", "a"], {}), "duplicate: a")
+    assert.strictEqual(refused(["constructor", "a"], { a: ["constructor"] }), "made")
+  })
+})
 
-  it.effect("P12: a yield past its deadline is Terminal, until the clock is dropped with a new generation", () =>
-    Effect.gen(function* () {
-      const tree = Provisioner.serial("env", [
-        Provisioner.withDeadline(
-          leaf(
-            "slow",
-            Effect.suspend(() => Effect.fail(Reasons.waiting()))
+describe("names", () => {
+  it("siblings have different ones, and all are identifiers", () => {
+    const { leaf } = leaves()
+
+    assert.throws(() => Provisioner.serial("all", [leaf("a"), leaf("a")]), "two children named a")
+    assert.throws(
+      () => Provisioner.make("not a name", { provision: Effect.void, deprovision: Effect.void }),
+      "not an identifier"
+    )
+  })
+})
+
+describe("a pass that is interrupted", () => {
+  const steps = [0, 1, 2]
+  /** What exists outside: each leaf makes three things, and takes them away again, one effect at a time. */
+  const world = (shape: Shape) => {
+    const things = new Set<string>()
+    const root = tree(shape, "root", ({ id }, phase) =>
+      Effect.forEach(
+        phase === "provision" ? steps : steps.toReversed(),
+        (step) =>
+          Effect.andThen(
+            Effect.yieldNow,
+            Effect.sync(() => (phase === "provision" ? things.add(`${id} ${step}`) : things.delete(`${id} ${step}`)))
           ),
-          "5 minutes"
-        )
-      ])
-      const first = yield* Progress.run(tree, "provision")
-      yield* TestClock.adjust("299 seconds")
-      const before = yield* Progress.run(tree, "provision", { previous: first.progress })
-      yield* TestClock.adjust("1 second")
-      const after = yield* Progress.run(tree, "provision", { previous: before.progress })
-      const edited = yield* Progress.run(tree, "provision")
-
-      assert.deepStrictEqual(
-        [first, before, after, edited].map(({ progress }) => progress[1]?.state),
-        ["Yield", "Yield", "Terminal", "Yield"]
+        { discard: true }
       )
-      assert.strictEqual(after.progress[1]?.failure?.message, "Not ready within 5m.")
-    })
-  )
+    )
+    return { things, root }
+  }
+  /** The same with predicates that do not fail, and with a name of its own for each leaf. */
+  const certain = (shape: Shape, nextId = { value: 0 }): Shape => {
+    if (shape._tag === "Leaf") return { ...shape, id: (nextId.value += 1) }
+    if (shape._tag === "conditional") {
+      return { ...shape, wanted: shape.wanted === true, child: certain(shape.child, nextId) }
+    }
+    return { ...shape, children: shape.children.map((child) => certain(child, nextId)) }
+  }
 
-  it.effect("P13: interruption runs finalizers, closes scopes and leaves nothing to write", () =>
-    Effect.gen(function* () {
-      const log: Array<string> = []
-      const hang = leaf("hang", Effect.never.pipe(Effect.ensuring(Effect.sync(() => log.push("finalized")))))
-      const remote = Provisioner.provide(
-        hang,
-        Layer.effectDiscard(Effect.acquireRelease(Effect.void, () => Effect.sync(() => log.push("closed"))))
-      )
-      const fiber = yield* Effect.forkChild(
-        Progress.run(
-          Provisioner.serial("t", [
-            Provisioner.concurrent("c", [leaf("bad", Effect.fail(Reasons.broken())), remote]),
-            leaf(
-              "next",
-              Effect.sync(() => log.push("next"))
-            )
-          ]),
-          "provision"
-        )
-      )
-      yield* Effect.yieldNow
-      yield* Effect.yieldNow
-      yield* Fiber.interrupt(fiber)
+  it.effect.prop(
+    "P1: is finished by running it again, wherever it was interrupted",
+    { shape: shapes, after: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 }))) },
+    ({ after, shape }) =>
+      Effect.gen(function* () {
+        const whole = world(certain(shape))
+        yield* whole.root.provision
+        const { root, things } = world(certain(shape))
 
-      const exit = yield* Fiber.await(fiber)
-      assert.deepStrictEqual([exit._tag, log], ["Failure", ["finalized", "closed"]])
-    })
+        for (const phase of ["provision", "deprovision"] as const) {
+          const fiber = yield* Effect.forkChild(root[phase])
+          yield* Effect.repeat(Effect.yieldNow, { times: after })
+          yield* Fiber.interrupt(fiber)
+          yield* root[phase]
+          assert.deepStrictEqual([...things].toSorted(), phase === "provision" ? [...whole.things].toSorted() : [])
+        }
+      }),
+    { arbitrary: { runs: 200, size: 30 } }
   )
 })
