@@ -197,6 +197,21 @@ describe("Cache", () => {
     }).pipe(Effect.provideService(Random.Random, { nextDoubleUnsafe: () => share, nextIntUnsafe: () => 0 }), quiet)
   )
 
+  it.effect("K8: no attempt comes before a Retry-After is over", () =>
+    Effect.gen(function* () {
+      const { server, watches } = yield* synced(things)
+      const before = watches().length
+      server.cut(Scripted.failures.tooMany)
+      yield* TestClock.adjust(0)
+
+      yield* TestClock.adjust("44999 millis")
+      assert.lengthOf(watches(), before)
+      yield* TestClock.adjust("1 millis")
+
+      assert.lengthOf(watches(), before + 1)
+    }).pipe(quiet)
+  )
+
   it.effect("K8: after a healthy time the first failure is a first one again", () =>
     Effect.gen(function* () {
       const { server, watches } = yield* synced(things)
@@ -300,7 +315,12 @@ describe("Cache", () => {
     })
   )
 
-  it.effect("K9: a list that breaks off removes nothing", () =>
+  const partial = [
+    { how: "breaks off", failure: Scripted.failures.unreachable },
+    { how: "is ended by the server before it is complete", failure: undefined }
+  ]
+
+  it.effect.each(partial)("K9: a list that $how removes nothing", ({ failure }) =>
     Effect.gen(function* () {
       const { cache, server, told } = yield* synced(things, (server) => {
         server.set("a")
@@ -311,8 +331,8 @@ describe("Cache", () => {
       server.compact()
       server.cut(Scripted.failures.gone)
       yield* until(() => server.watching() === 1)
-      server.cut(Scripted.failures.unreachable)
-      yield* Effect.yieldNow
+      server.cut(failure)
+      yield* TestClock.adjust(0)
 
       assert.deepStrictEqual(names(yield* cache.list()), ["a", "b"])
       server.settings.ignoresStreams = false

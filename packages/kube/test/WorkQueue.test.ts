@@ -193,6 +193,22 @@ describe("WorkQueue", () => {
     })
   )
 
+  it.effect("K14: a delay that an immediate add ended does not come back to shorten the key's next delay", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make("test")
+      yield* queue.add("other", { after: "1 second" })
+      yield* queue.add("a", { after: "5 seconds" })
+      yield* queue.add("a")
+      assert.deepStrictEqual(yield* drain(queue), ["a"])
+      yield* queue.add("a", { after: "10 seconds" })
+
+      yield* TestClock.adjust("9999 millis")
+      assert.deepStrictEqual(yield* drain(queue), ["other"])
+      yield* TestClock.adjust("1 millis")
+      assert.deepStrictEqual(yield* drain(queue), ["a"])
+    })
+  )
+
   it.effect("K14: a delay that ends while the key is being worked on runs it once more after", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make("test")
