@@ -16,8 +16,11 @@
  */
 import * as Connection from "@berth/kube/Connection"
 import { Clock, Context, Duration, Effect, FiberSet, type Scope, Stream } from "effect"
+import { randomBytes } from "node:crypto"
 import type { AddressInfo } from "node:net"
 import type { LogQuery, LogSource, Time } from "./internal/server/api.ts"
+import { administrator } from "./internal/server/authorization.ts"
+import { selfSigned } from "./internal/server/certificate.ts"
 import { kubeconfigOf } from "./internal/server/kubeconfig.ts"
 import type { User } from "./internal/server/request.ts"
 import { type ApiServer, makeServer } from "./internal/server/server.ts"
@@ -40,8 +43,13 @@ export interface Options {
    * Default 10_000.
    */
   readonly historyMax?: number | undefined
-  /** Whether Roles and their bindings decide about requests. Default false: everybody may do everything. */
+  /**
+   * Whether Roles and their bindings decide about requests; then the server speaks TLS, since `kubectl` sends a token
+   * over nothing else. Default false: everybody may do everything.
+   */
   readonly rbac?: boolean | undefined
+  /** Whether the server speaks TLS, with a certificate of its own making. Default: as `rbac`. */
+  readonly tls?: boolean | undefined
   /** Bearer tokens, and whom they stand for. */
   readonly users?: Readonly<Record<string, Subject>> | undefined
 }
@@ -63,7 +71,7 @@ export type LogOptions = LogQuery
 export class EmbeddedCluster extends Context.Service<
   EmbeddedCluster,
   {
-    /** `http://127.0.0.1:port` */
+    /** `http://127.0.0.1:port`, or `https://`. */
     readonly url: string
     readonly connection: Connection.Connection
     readonly kubeconfig: string
@@ -98,13 +106,13 @@ const makeTime: Effect.Effect<Time, never, Scope.Scope> = Effect.gen(function* (
   }
 })
 
-const listen = ({ http }: ApiServer): Effect.Effect<string, never, Scope.Scope> =>
+const listen = ({ http }: ApiServer, scheme: string): Effect.Effect<string, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<string>((resume) => {
       http.once("error", (cause) => resume(Effect.die(cause)))
       http.listen(0, "127.0.0.1", () => {
         const { port } = http.address() as AddressInfo
-        resume(Effect.succeed(`http://127.0.0.1:${port}`))
+        resume(Effect.succeed(`${scheme}://127.0.0.1:${port}`))
       })
     }),
     () =>
@@ -141,24 +149,29 @@ const registerLogs = ({ api }: ApiServer) =>
  */
 export const make: (options?: Options) => Effect.Effect<EmbeddedCluster["Service"], never, Scope.Scope> =
   Effect.fnUntraced(function* (options: Options = {}) {
-    const time = yield* makeTime
+    const rbac = options.rbac ?? false
+    const certificate = (options.tls ?? rbac) ? selfSigned() : undefined
+    const token = rbac ? randomBytes(24).toString("base64url") : undefined
     const server = makeServer({
-      time,
+      time: yield* makeTime,
       historyMax: options.historyMax ?? 10_000,
-      rbac: options.rbac ?? false,
-      users: Object.entries(options.users ?? {}),
-      caCertificate: ""
+      rbac,
+      users: [
+        ...Object.entries(options.users ?? {}),
+        ...(token === undefined ? [] : [[token, administrator] as const])
+      ],
+      certificate
     })
-    const url = yield* listen(server)
+    const url = yield* listen(server, certificate === undefined ? "http" : "https")
     const { api, http } = server
     return {
       url,
-      connection: Connection.make({ server: url, source: "embedded" }),
-      kubeconfig: kubeconfigOf({ server: url, ca: undefined, token: undefined }),
+      connection: Connection.make({ server: url, source: "embedded", token, ca: certificate?.cert }),
+      kubeconfig: kubeconfigOf({ server: url, ca: certificate?.cert, token }),
       compact: Effect.sync(() => api.store.compact()),
       dropConnections: Effect.sync(() => http.closeAllConnections()),
       resourceVersion: Effect.sync(() => api.store.version),
       registerLogs: registerLogs(server),
-      addUser: (token, subject) => Effect.sync(() => void api.users.set(token, subject))
+      addUser: (bearer, subject) => Effect.sync(() => void api.users.set(bearer, subject))
     }
   })

@@ -7,13 +7,14 @@ import { permits, type Access } from "./rbac.ts"
 import type { ApiRequest, User } from "./request.ts"
 import { userOf } from "./tokens.ts"
 
-const admin: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] }
+/** Who may do everything. @internal */
+export const administrator: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] }
 const anonymous: User = { username: "system:anonymous", groups: ["system:unauthenticated"] }
 
 /** Who sent a request with this Authorization header. @internal */
 export const authenticate = (api: Api, authorization: string | undefined): User => {
   const token = /^Bearer\s+(\S+)$/iu.exec(authorization ?? "")?.[1]
-  if (token === undefined) return api.rbac ? anonymous : admin
+  if (token === undefined) return api.rbac ? anonymous : administrator
   const user = userOf(api, token)
   if (user !== undefined) return user
   throw unauthorized()

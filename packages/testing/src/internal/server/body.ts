@@ -6,11 +6,13 @@ import { type ApiError, badRequest, causes, invalid, unsupportedMediaType } from
 import { checkFields } from "./fieldValidation.ts"
 import { at, fields, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
+import { decodeProtobuf } from "./protobuf.ts"
 import type { ApiRequest, Target, WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { apiVersionOf } from "./served.ts"
 
-const mediaTypes = ["application/json", "application/yaml"]
+const protobuf = "application/vnd.kubernetes.protobuf"
+const mediaTypes = ["application/json", "application/yaml", protobuf]
 
 /** @internal */
 export const mediaOf = (contentType: string): string => contentType.split(";")[0]?.trim().toLowerCase() ?? ""
@@ -20,6 +22,11 @@ const why = (cause: unknown): string => (cause instanceof Error ? cause.message 
 /** The JSON or YAML of a body, whatever it holds. @internal */
 export const parseBody = (request: ApiRequest, what: string): unknown => {
   const media = mediaOf(request.contentType)
+  if (media === protobuf) {
+    const decoded = decodeProtobuf(request.bytes)
+    if (decoded === undefined) throw unsupportedMediaType(["application/json", "application/yaml"])
+    return decoded
+  }
   try {
     if (media.includes("yaml")) return parseYaml(request.body)
     return JSON.parse(request.body)

@@ -8,10 +8,12 @@ import {
   type Server,
   type ServerResponse
 } from "node:http"
+import { createServer as createTlsServer } from "node:https"
 import { type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
 import { ApiError, internal, tooLarge } from "./apiError.ts"
 import { authenticate, authorize } from "./authorization.ts"
+import type { Certificate } from "./certificate.ts"
 import type { Controllers } from "./controllers.ts"
 import { jsonOf } from "./json.ts"
 import type { ApiRequest } from "./request.ts"
@@ -24,7 +26,7 @@ const header = (message: IncomingMessage, name: string): string => {
   return Array.isArray(value) ? value.join(",") : (value ?? "")
 }
 
-const parsed = (api: Api, message: IncomingMessage, body: string, warnings: Array<string>): ApiRequest => {
+const parsed = (api: Api, message: IncomingMessage, bytes: Buffer, warnings: Array<string>): ApiRequest => {
   const url = new URL(message.url ?? "/", "http://localhost")
   return {
     method: message.method === "HEAD" ? "GET" : (message.method ?? "GET"),
@@ -36,7 +38,8 @@ const parsed = (api: Api, message: IncomingMessage, body: string, warnings: Arra
     accept: header(message, "accept"),
     contentType: header(message, "content-type"),
     userAgent: header(message, "user-agent"),
-    body,
+    body: bytes.toString(),
+    bytes,
     user: authenticate(api, message.headers.authorization),
     warnings
   }
@@ -100,7 +103,7 @@ const send = (response: ServerResponse, answer: Answer): void => {
   }
 }
 
-const readBody = (message: IncomingMessage, done: (body: string) => void, failed: (error: ApiError) => void): void => {
+const readBody = (message: IncomingMessage, done: (body: Buffer) => void, failed: (error: ApiError) => void): void => {
   const chunks: Array<Buffer> = []
   let bytes = 0
   message.on("data", (chunk: Buffer) => {
@@ -109,7 +112,7 @@ const readBody = (message: IncomingMessage, done: (body: string) => void, failed
   })
   message.on("end", () => {
     if (bytes > bodyBytesMax) failed(tooLarge())
-    else done(Buffer.concat(chunks).toString())
+    else done(Buffer.concat(chunks))
   })
 }
 
@@ -119,7 +122,7 @@ const keepAliveTimeout = 180_000
 const receive = (api: Api, controllers: Controllers, message: IncomingMessage, response: ServerResponse): void => {
   const warnings: Array<string> = []
   const refused = (cause: unknown) => refuse(response, failure(cause), warnings)
-  const answered = (body: string) => {
+  const answered = (body: Buffer) => {
     try {
       const request = parsed(api, message, body, warnings)
       authorize(api, request)
@@ -136,7 +139,10 @@ const receive = (api: Api, controllers: Controllers, message: IncomingMessage, r
 }
 
 /** @internal */
-export const httpServer = (api: Api, controllers: Controllers): Server =>
-  createServer({ keepAliveTimeout, requestTimeout: 0 }, (message, response) =>
-    receive(api, controllers, message, response)
-  )
+export const httpServer = (api: Api, controllers: Controllers, certificate: Certificate | undefined): Server => {
+  const listener = (message: IncomingMessage, response: ServerResponse) => receive(api, controllers, message, response)
+  const options = { keepAliveTimeout, requestTimeout: 0 }
+  return certificate === undefined
+    ? createServer(options, listener)
+    : createTlsServer({ ...options, ...certificate }, listener)
+}

@@ -21,6 +21,8 @@ export interface ApiRequest {
   readonly contentType: string
   readonly userAgent: string
   readonly body: string
+  /** The body as it came, for forms that are no text. */
+  readonly bytes: Buffer
   readonly user: User
   /** What the answer, also a refusal, warns about. */
   readonly warnings: Array<string>

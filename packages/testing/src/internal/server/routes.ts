@@ -6,6 +6,7 @@ import type { Api } from "./api.ts"
 import { methodNotAllowed, noSuchResource } from "./apiError.ts"
 import { aggregatedDiscovery, groupInfo, groupList, resourceList, virtualKinds } from "./discovery.ts"
 import { formOf } from "./negotiation.ts"
+import { openapiIndex, openapiOf, openapiV2 } from "./openapi.ts"
 import type { ApiRequest, Target } from "./request.ts"
 import { resourceAnswer } from "./resourceRoutes.ts"
 import { review } from "./reviews.ts"
@@ -59,6 +60,17 @@ const grouped = (
   return resourceAnswer(api, targetOf(api, group, version, rest), request)
 }
 
+const openapi = (api: Api, request: ApiRequest): Answer => {
+  const [, version, root, ...rest] = request.path
+  formOf(request.accept, ["plain"])
+  if (version === "v2") return json(openapiV2(api.registry))
+  if (version !== "v3") return pageNotFound()
+  if (root === undefined) return json(openapiIndex(api.registry))
+  const [group = "", name = ""] = root === "api" ? ["", ...rest] : rest
+  const document = openapiOf(api.registry, group, name)
+  return document === undefined ? pageNotFound() : json(document)
+}
+
 /** @internal */
 export const route = (api: Api, request: ApiRequest): Answer => {
   const [root, first, second, ...rest] = request.path
@@ -78,6 +90,8 @@ export const route = (api: Api, request: ApiRequest): Answer => {
       const info = groupInfo(api.registry, first)
       return info === undefined ? pageNotFound() : json(info)
     }
+    case "openapi":
+      return openapi(api, request)
     default:
       return pageNotFound()
   }

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto"
 import type { Server } from "node:http"
 import type { Api, Time } from "./api.ts"
 import { builtinKinds } from "./builtinKinds.ts"
+import type { Certificate } from "./certificate.ts"
 import { Controllers } from "./controllers.ts"
 import { httpServer } from "./httpServer.ts"
 import { addNamespace, firstNamespaces } from "./namespaces.ts"
@@ -18,7 +19,7 @@ export interface ServerOptions {
   readonly historyMax: number
   readonly rbac: boolean
   readonly users: Iterable<readonly [string, User]>
-  readonly caCertificate: string
+  readonly certificate: Certificate | undefined
 }
 
 /** @internal */
@@ -36,11 +37,11 @@ export const makeServer = (options: ServerOptions): ApiServer => {
     rbac: options.rbac,
     users: new Map(options.users),
     tokenKey: randomBytes(32),
-    caCertificate: options.caCertificate,
+    caCertificate: options.certificate?.cert ?? "",
     logSources: new Set()
   }
   const controllers = new Controllers(api)
   for (const name of firstNamespaces) addNamespace(api, name)
   controllers.settle()
-  return { api, http: httpServer(api, controllers) }
+  return { api, http: httpServer(api, controllers, options.certificate) }
 }
