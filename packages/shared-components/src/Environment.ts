@@ -107,6 +107,7 @@ export const Environment = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
   kind: "Environment",
+  description: "One consumer: a namespace with components deployed into it from a template.",
   scope: "Namespaced",
   shortNames: ["env"],
   categories: ["berth"],

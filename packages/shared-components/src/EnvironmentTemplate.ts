@@ -124,6 +124,7 @@ export const EnvironmentTemplate = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
   kind: "EnvironmentTemplate",
+  description: "What environments are made of.",
   scope: "Namespaced",
   shortNames: ["envt"],
   categories: ["berth"],

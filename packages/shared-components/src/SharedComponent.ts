@@ -61,6 +61,7 @@ export const SharedComponent = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
   kind: "SharedComponent",
+  description: "A workload that runs once and serves many environments.",
   scope: "Namespaced",
   shortNames: ["shc"],
   categories: ["berth"],

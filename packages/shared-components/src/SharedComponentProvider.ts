@@ -167,6 +167,7 @@ export const SharedComponentProvider = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
   kind: "SharedComponentProvider",
+  description: "How shared components of one sort are run and sliced.",
   scope: "Namespaced",
   shortNames: ["scp"],
   categories: ["berth"],

@@ -151,6 +151,8 @@ export const Slice = Kind.make({
   group: "berth.dev",
   version: "v1alpha1",
   kind: "Slice",
+  description:
+    "The record of what one environment has, or waits for, of one shared component. Written by the operator.",
   scope: "Namespaced",
   categories: ["berth"],
   spec,
