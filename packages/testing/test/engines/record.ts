@@ -4,13 +4,14 @@
  */
 import * as fs from "node:fs"
 import { connect } from "./oracle.ts"
-import { recordApply } from "./recordApply.ts"
+import { recordApply, recordApplyBuiltins } from "./recordApply.ts"
 import { recordBuiltins } from "./recordBuiltins.ts"
 import { recordPatch, recordSelectors } from "./recordPatch.ts"
 import { recordCrd, recordStructural } from "./recordStructural.ts"
 
 const recorders = {
   apply: recordApply,
+  applyBuiltins: recordApplyBuiltins,
   structural: recordStructural,
   crd: recordCrd,
   builtins: recordBuiltins,

@@ -9,6 +9,7 @@ import {
 } from "../../src/internal/engines/json.ts"
 import type { Schema } from "../../src/internal/engines/schema.ts"
 import { histories, schema, type Step } from "./cases/apply.ts"
+import { histories as builtins } from "./cases/applyBuiltins.ts"
 import { isSuccess, type Oracle, refusalOf } from "./oracle.ts"
 
 export const GROUP = "golden.example"
@@ -61,19 +62,23 @@ const VERBS = {
   apply: { method: "PATCH", type: "application/apply-patch+yaml" }
 }
 
-export const runStep = (oracle: Oracle, path: string, name: string, kind: string, step: Step) => {
+/** Where an object lives, and what it is. */
+export interface Target {
+  readonly path: string
+  readonly kind: string
+  readonly apiVersion: string
+}
+
+const runStep = (oracle: Oracle, { path, kind, apiVersion }: Target, name: string, step: Step) => {
   const { method, type } = VERBS[step.verb]
-  const target =
-    step.verb === "create" ? path : `${path}/${name}${step.subresource === undefined ? "" : `/${step.subresource}`}`
-  const body = {
-    apiVersion: `${GROUP}/v1`,
-    kind,
-    ...step.body,
-    metadata: { name, ...objectOf(step.body["metadata"]) }
-  }
+  const below = step.subresource === undefined ? "" : `/${step.subresource}`
+  const target = step.verb === "create" ? path : `${path}/${name}${below}`
+  const body = { apiVersion, kind, ...step.body, metadata: { name, ...objectOf(step.body["metadata"]) } }
   const force = step.force === true ? "&force=true" : ""
   return oracle.call(method, `${target}?fieldManager=${step.manager}${force}`, body, type)
 }
+
+const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gu
 
 /** What is the same in every run: no names that the server makes up, no times, no order by times. */
 export const normalize = (object: unknown): JsonObject => {
@@ -85,29 +90,52 @@ export const normalize = (object: unknown): JsonObject => {
     .filter(isObject)
     .map(({ time, ...entry }) => ({ ...entry, timed: time !== undefined }))
     .sort((left, right) => compareText(canonical(left), canonical(right)))
-  const { spec, status } = objectOf(object)
-  return JSON.parse(JSON.stringify({ metadata, spec, status, managedFields: entries }))
+  const { metadata: _metadata, ...rest } = objectOf(object)
+  const spec = rest["spec"]
+  if (rest["kind"] === "Service" && isObject(spec)) {
+    const { clusterIP: _ip, clusterIPs: _ips, ...kept } = spec
+    rest["spec"] = kept
+  }
+  return JSON.parse(
+    JSON.stringify({ ...rest, metadata, managedFields: entries })
+      .replaceAll(UID, "UID")
+      .replaceAll(/"h\d+"/gu, '"NAME"')
+  )
+}
+
+const recordHistory = async (oracle: Oracle, target: Target, name: string, steps: ReadonlyArray<Step>) => {
+  const outcomes = []
+  let before = ""
+  for (const step of steps) {
+    const answer = await runStep(oracle, target, name, step)
+    const version = String(at(answer.body, "metadata", "resourceVersion"))
+    outcomes.push(
+      isSuccess(answer)
+        ? { object: normalize(answer.body), changed: version !== before }
+        : { refused: refusalOf(answer) }
+    )
+    if (isSuccess(answer)) before = version
+  }
+  const free = { metadata: { finalizers: null } }
+  await oracle.call("PATCH", `${target.path}/${name}`, free, "application/merge-patch+json")
+  await oracle.call("DELETE", `${target.path}/${name}?propagationPolicy=Background`)
+  return outcomes
 }
 
 export const recordApply = (oracle: Oracle) =>
   withKind(oracle, "applies", "Applied", schema, async (path) => {
+    const target = { path, kind: "Applied", apiVersion: `${GROUP}/v1` }
     const goldens = []
-    for (const [index, history] of histories.entries()) {
-      const outcomes = []
-      let before = ""
-      for (const step of history.steps) {
-        const answer = await runStep(oracle, path, `h${index}`, "Applied", step)
-        const version = String(at(answer.body, "metadata", "resourceVersion"))
-        outcomes.push(
-          isSuccess(answer)
-            ? { object: normalize(answer.body), changed: version !== before }
-            : { refused: refusalOf(answer) }
-        )
-        if (isSuccess(answer)) before = version
-      }
-      goldens.push({ title: history.title, outcomes })
-      const free = { metadata: { finalizers: null } }
-      await oracle.call("PATCH", `${path}/h${index}`, free, "application/merge-patch+json")
+    for (const [index, { title, steps }] of histories.entries()) {
+      goldens.push({ title, outcomes: await recordHistory(oracle, target, `h${index}`, steps) })
     }
     return goldens
   })
+
+export const recordApplyBuiltins = async (oracle: Oracle) => {
+  const goldens = []
+  for (const [index, { title, steps, ...target }] of builtins.entries()) {
+    goldens.push({ title, outcomes: await recordHistory(oracle, target, `h${index}`, steps) })
+  }
+  return goldens
+}

@@ -20,10 +20,13 @@ import {
   stringOf,
   withoutNulls
 } from "./json.ts"
-import { defaultPod, defaultPodSpec, fill, qosClass } from "./podDefaults.ts"
+import { defaultPod, defaultPodSpec, fill } from "./podDefaults.ts"
 
-/** The object with its defaults; `kind` is `Kind.group`, or `Kind` in the core group. */
-export const defaultBuiltin = (kind: string, object: unknown): JsonObject => {
+/**
+ * The object with the defaults that count as sent: they are in the managed fields of the writer. `kind` is `Kind.group`,
+ * or `Kind` in the core group.
+ */
+export const decodeBuiltin = (kind: string, object: unknown): JsonObject => {
   const result = objectOf(withoutNulls(clone(object)))
   DEFAULTS[kind]?.(result)
   dropEmpty(objectOf(result["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"])
@@ -40,7 +43,8 @@ const dropEmpty = (object: JsonObject, keys: ReadonlyArray<string>): void => {
 
 const dropEmptyData = (object: JsonObject): void => dropEmpty(object, ["data", "binaryData"])
 
-const child = (object: JsonObject, key: string): JsonObject => {
+/** The object at a key, made when there is none. */
+export const child = (object: JsonObject, key: string): JsonObject => {
   const existing = object[key]
   if (isObject(existing)) return existing
   const made: JsonObject = {}
@@ -90,8 +94,6 @@ const defaultDaemonSet = (object: JsonObject): void => {
     updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
     revisionHistoryLimit: 10
   })
-  const metadata = child(object, "metadata")
-  fill(child(metadata, "annotations"), { "deprecated.daemonset.template.generation": "1" })
   const status = { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 }
   fill(object, { status })
 }
@@ -102,23 +104,6 @@ const defaultReplicaSet = (object: JsonObject): void => {
   fill(spec, { replicas: 1 })
   fill(object, { status: { replicas: 0 } })
 }
-
-/** A Job selects its own Pods by its uid, unless it says that it selects by hand. */
-const selectOwnPods = (object: JsonObject, spec: JsonObject): void => {
-  const uid = at(object, "metadata", "uid")
-  if (
-    spec["manualSelector"] === true ||
-    !isString(uid) ||
-    has(objectOf(at(spec, "selector", "matchLabels")), CONTROLLER)
-  )
-    return
-  const name = stringOf(at(object, "metadata", "name"))
-  const labels = child(child(child(spec, "template"), "metadata"), "labels")
-  fill(labels, { [CONTROLLER]: uid, "batch.kubernetes.io/job-name": name, "controller-uid": uid, "job-name": name })
-  fill(child(child(spec, "selector"), "matchLabels"), { [CONTROLLER]: uid })
-}
-
-const CONTROLLER = "batch.kubernetes.io/controller-uid"
 
 const defaultJobSpec = (spec: JsonObject): void => {
   const isWorkQueue = !has(spec, "completions") && has(spec, "parallelism")
@@ -137,9 +122,6 @@ const defaultJob = (object: JsonObject): void => {
   const spec = child(object, "spec")
   defaultTemplate(spec)
   defaultJobSpec(spec)
-  selectOwnPods(object, spec)
-  const labels = at(spec, "template", "metadata", "labels")
-  if (isObject(labels)) fill(child(object, "metadata"), { labels })
   fill(object, { status: {} })
 }
 
@@ -165,9 +147,6 @@ const defaultSecret = (object: JsonObject): void => {
 const defaultNamespace = (object: JsonObject): void => {
   const metadata = child(object, "metadata")
   if (isString(metadata["name"])) child(metadata, "labels")["kubernetes.io/metadata.name"] = metadata["name"]
-  const spec = child(object, "spec")
-  fill(spec, { finalizers: ["kubernetes"] })
-  fill(child(object, "status"), { phase: "Active" })
 }
 
 const defaultService = (object: JsonObject): void => {
@@ -176,15 +155,7 @@ const defaultService = (object: JsonObject): void => {
   for (const port of arrayOf(spec["ports"]).filter(isObject)) {
     fill(port, { protocol: "TCP", ...(has(port, "port") ? { targetPort: port["port"] } : {}) })
   }
-  if (spec["type"] !== "ExternalName") {
-    const isBare = spec["clusterIP"] === "None" && !has(spec, "selector")
-    fill(spec, {
-      internalTrafficPolicy: "Cluster",
-      ipFamilies: isBare ? ["IPv4", "IPv6"] : ["IPv4"],
-      ipFamilyPolicy: isBare ? "RequireDualStack" : "SingleStack"
-    })
-    if (has(spec, "clusterIP")) fill(spec, { clusterIPs: [spec["clusterIP"]] })
-  }
+  if (spec["type"] !== "ExternalName") fill(spec, { internalTrafficPolicy: "Cluster" })
   if (spec["type"] === "LoadBalancer" || spec["type"] === "NodePort") fill(spec, { externalTrafficPolicy: "Cluster" })
   fill(object, { status: { loadBalancer: {} } })
 }
@@ -204,11 +175,6 @@ const defaultClaim = (object: JsonObject): void => {
   fill(object, { status: { phase: "Pending" } })
 }
 
-const defaultStoredClaim = (object: JsonObject): void => {
-  defaultClaim(object)
-  fill(child(object, "metadata"), { finalizers: ["kubernetes.io/pvc-protection"] })
-}
-
 const defaultNetworkPolicy = (object: JsonObject): void => {
   const spec = child(object, "spec")
   fill(spec, { policyTypes: has(spec, "egress") ? ["Ingress", "Egress"] : ["Ingress"] })
@@ -220,10 +186,9 @@ const defaultNetworkPolicy = (object: JsonObject): void => {
 const defaultBudget = (object: JsonObject): void =>
   fill(object, { status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } })
 
-const defaultPodObject = (object: JsonObject): void => {
-  const spec = child(object, "spec")
-  defaultPod(spec)
-  fill(child(object, "status"), { phase: "Pending", qosClass: qosClass(spec) })
+const decodePod = (object: JsonObject): void => {
+  defaultPod(child(object, "spec"))
+  fill(object, { status: {} })
 }
 
 /** A typed list without `omitempty` prints as null when it is absent. */
@@ -234,11 +199,12 @@ const defaultRole = (object: JsonObject): void => {
 const DEFAULTS: { readonly [kind: string]: (object: JsonObject) => void } = {
   Secret: defaultSecret,
   Namespace: defaultNamespace,
-  Pod: defaultPodObject,
+  Pod: decodePod,
   PodTemplate: defaultTemplate,
   ConfigMap: dropEmptyData,
+  ServiceAccount: (object) => dropEmpty(object, ["secrets", "imagePullSecrets"]),
   Service: defaultService,
-  PersistentVolumeClaim: defaultStoredClaim,
+  PersistentVolumeClaim: defaultClaim,
   "Deployment.apps": defaultDeployment,
   "ReplicaSet.apps": defaultReplicaSet,
   "StatefulSet.apps": defaultStatefulSet,

@@ -78,7 +78,10 @@ const SCHEMAS: { readonly [kind: string]: Schema } = {
   Service: service,
   ServiceAccount: struct({
     secrets: keyedList(["name"], "name", struct({ name: text })),
-    imagePullSecrets: keyedList(["name"], "name", struct({ name: text })),
+    imagePullSecrets: {
+      ...keyedList(["name"], "name", struct({ name: text })),
+      "x-kubernetes-list-type": "atomic"
+    },
     automountServiceAccountToken: { type: "boolean" }
   }),
   PersistentVolumeClaim: struct({ spec: claimSpec, status: struct({ conditions, phase: text }) }),

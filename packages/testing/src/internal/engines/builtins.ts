@@ -31,7 +31,9 @@ import {
   validateStatefulSet
 } from "./workloadValidation.ts"
 
-export { defaultBuiltin } from "./builtinDefaults.ts"
+export { blankBuiltin } from "./builtinBlanks.ts"
+export { decodeBuiltin } from "./builtinDefaults.ts"
+export { defaultBuiltin, prepareBuiltin } from "./builtinPrepare.ts"
 export { builtinSchema } from "./builtinSchemas.ts"
 
 interface Rules {

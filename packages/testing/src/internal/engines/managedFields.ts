@@ -63,7 +63,7 @@ export interface ApplyInput extends Writer {
 }
 
 export interface UpdateInput extends Writer {
-  /** The stored object; absent when the object is created. */
+  /** The stored object; absent when the object is created, or then the blank object of a built-in kind. */
   readonly live?: unknown
   readonly updated: unknown
 }

@@ -79,7 +79,7 @@ const toleration = (key: string): JsonObject => ({
   tolerationSeconds: 300
 })
 
-/** Fills in what only a Pod itself gets: its account, tolerations and priority. */
+/** Fills in the defaults of a Pod itself in place. */
 export const defaultPod = (spec: JsonObject): void => {
   defaultPodSpec(spec)
   for (const container of [...objects(spec["containers"]), ...objects(spec["initContainers"])]) {
@@ -87,12 +87,12 @@ export const defaultPod = (spec: JsonObject): void => {
     if (isObject(resources["limits"]))
       resources["requests"] = { ...resources["limits"], ...objectOf(resources["requests"]) }
   }
-  fill(spec, {
-    serviceAccountName: "default",
-    priority: 0,
-    enableServiceLinks: true,
-    preemptionPolicy: "PreemptLowerPriority"
-  })
+  fill(spec, { enableServiceLinks: true })
+}
+
+/** Fills in what admission gives a Pod: its account, tolerations and priority. */
+export const admitPod = (spec: JsonObject): void => {
+  fill(spec, { serviceAccountName: "default", priority: 0, preemptionPolicy: "PreemptLowerPriority" })
   fill(spec, { serviceAccount: spec["serviceAccountName"] })
   const own = objects(spec["tolerations"])
   const added = ["not-ready", "unreachable"].filter(
