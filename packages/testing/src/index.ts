@@ -1,6 +1,7 @@
 export * as Cluster from "./Cluster.ts"
 export * as EmbeddedCluster from "./EmbeddedCluster.ts"
 export * as JobController from "./JobController.ts"
+export * as LocalProcess from "./LocalProcess.ts"
 export * as PodRunner from "./PodRunner.ts"
 export * as Postgres from "./Postgres.ts"
 export * as Workloads from "./Workloads.ts"

@@ -1,0 +1,75 @@
+/** The operator as a process of its own, the way it runs in a cluster: it knows the cluster by a kubeconfig, and nothing else. */
+import { fileURLToPath } from "node:url"
+import * as LocalProcess from "@berth/testing/LocalProcess"
+import { Data, Deferred, Effect, Scope } from "effect"
+
+const repository = fileURLToPath(new URL("../../../", import.meta.url))
+
+/** How the `berth` command is started from its sources. */
+export const command = {
+  program: process.execPath,
+  args: [
+    "--conditions=@berth/source",
+    fileURLToPath(new URL("../../../packages/operator/src/main.ts", import.meta.url))
+  ]
+}
+
+/** A folder with a program `berth`, for the Jobs: their image is the operator's. */
+export const imageFolder = fileURLToPath(new URL("../bin", import.meta.url))
+
+/** What that program needs to know. */
+export const imageEnvironment: Readonly<Record<string, string>> = {
+  BERTH_NODE: command.program,
+  BERTH_MAIN: command.args.at(-1) ?? ""
+}
+
+export class OperatorEnded extends Data.TaggedError("OperatorEnded")<{
+  readonly code: number
+  readonly output: string
+}> {
+  override get message() {
+    return `The operator ended with exit code ${this.code}. Its last words:\n${this.output}`
+  }
+}
+
+export interface OperatorProcess {
+  /** Where `/readyz` and `/metrics` are. */
+  readonly url: string
+  /** Fails when the process ends; it does not while all is well. */
+  readonly watched: Effect.Effect<never, OperatorEnded>
+  /** Ends it without a warning, as a node that loses power does. */
+  readonly kill: Effect.Effect<void>
+}
+
+/** What is kept of the log, for the case that the process ends. */
+const outputMax = 8_192
+
+/** Starts the operator and waits until it serves; it ends with the scope. */
+export const start = Effect.fn("OperatorProcess.start")(function* (
+  kubeconfig: string
+): Effect.fn.Return<OperatorProcess, OperatorEnded | LocalProcess.SpawnFailed, Scope.Scope> {
+  const listening = yield* Deferred.make<string>()
+  let output = ""
+  const process_ = yield* LocalProcess.spawn({
+    command: command.program,
+    args: [...command.args, "run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-level", "info"],
+    cwd: repository,
+    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" },
+    onOutput: (chunk) => {
+      output = (output + chunk.toString()).slice(-outputMax)
+      const address = /health and metrics are on ([^\s"]+)/u.exec(output)?.[1]
+      if (address !== undefined) Deferred.doneUnsafe(listening, Effect.succeed(address))
+    }
+  })
+  // A graceful end, before the scope ends what is left.
+  yield* Effect.addFinalizer(() =>
+    Effect.andThen(process_.signal("SIGTERM"), Effect.timeoutOption(process_.ended, "25 seconds"))
+  )
+  const watched = Effect.flatMap(process_.ended, ({ code }) => Effect.fail(new OperatorEnded({ code, output })))
+  const address = yield* Effect.raceFirst(Deferred.await(listening), watched)
+  return {
+    url: `http://${address}`,
+    watched,
+    kill: Effect.andThen(process_.signal("SIGKILL"), Effect.asVoid(process_.ended))
+  }
+})
