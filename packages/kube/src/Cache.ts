@@ -66,7 +66,17 @@ export interface Definition<O extends KubeObject, I extends string = never> {
   readonly options: Options<O, I> & { readonly metadataOnly?: boolean | undefined }
   /** Where the program's one cache of this definition is found. */
   readonly key: Context.Key<Cache<O, I>, Cache<O, I>>
+  /** Hands the definition over where its types are not known. */
+  readonly with: <A>(use: <O2 extends KubeObject, I2 extends string>(definition: Definition<O2, I2>) => A) => A
 }
+
+/**
+ * A definition of a cache of whatever objects and indexes.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type AnyDefinition = Pick<Definition<KubeObject>, "with">
 
 /**
  * Whether a cache is what it should be.
@@ -144,7 +154,8 @@ export function define<O extends KubeObject, I extends string = never>(
   options: Definition<O, I>["options"] = {}
 ): Definition<O, I> {
   const key = Context.Service<Cache<O, I>>(`@berth/kube/Cache/${ResourceType.qualified(type)}/${definitions++}`)
-  return { type, options, key }
+  const definition: Definition<O, I> = { type, options, key, with: (use) => use(definition) }
+  return definition
 }
 
 /** The parts of a cache that need no Effect: what it believes, and who is told. */
@@ -167,17 +178,11 @@ const parts = <O extends KubeObject, I extends string>({ options, type }: Defini
   return { feed, store, replica, subscribe, trim: Trim.make(type, options) }
 }
 
-/**
- * Makes a cache that runs until the scope closes. {@link Caches} shares one between all who need it.
- *
- * @category constructors
- * @since 0.1.0
- */
-export const make = Effect.fnUntraced(function* <O extends KubeObject, I extends string>(
-  definition: Definition<O, I>
-): Effect.fn.Return<Cache<O, I>, never, Client | Scope.Scope> {
-  const { options, type } = definition
-  const { feed, replica, store, subscribe, trim } = parts(definition)
+/** Turns what the reflectors meet into log lines, metrics and a status. */
+const reporter = Effect.fnUntraced(function* <O extends KubeObject, I extends string>(
+  { type }: Definition<O, I>,
+  { feed, replica, store }: ReturnType<typeof parts<O, I>>
+) {
   const resource = ResourceType.qualified(type)
   const condition = Condition.make()
   const complete = yield* Deferred.make<void>()
@@ -208,6 +213,23 @@ export const make = Effect.fnUntraced(function* <O extends KubeObject, I extends
     }
   })
 
+  return { complete, failed, heard, isSynced, lasting: condition.lasting, logFaults }
+})
+
+/**
+ * Makes a cache that runs until the scope closes. {@link Caches} shares one between all who need it.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fnUntraced(function* <O extends KubeObject, I extends string>(
+  definition: Definition<O, I>
+): Effect.fn.Return<Cache<O, I>, never, Client | Scope.Scope> {
+  const { options, type } = definition
+  const all = parts(definition)
+  const { replica, store, subscribe, trim } = all
+  const resource = ResourceType.qualified(type)
+  const { complete, failed, heard, isSynced, lasting, logFaults } = yield* reporter(definition, all)
   yield* Metric.update(Metric.withAttributes(Metrics.cacheSynced, { resource }), 0)
   const reflector: Reflector.Options<O> = {
     client: yield* Client,
@@ -237,7 +259,7 @@ export const make = Effect.fnUntraced(function* <O extends KubeObject, I extends
     synced: Deferred.await(complete),
     status: Effect.map(Clock.currentTimeMillis, (nowMs) => {
       const synced = isSynced()
-      return { resource, synced, size: store.size(), problem: condition.lasting(synced, nowMs) }
+      return { resource, synced, size: store.size(), problem: lasting(synced, nowMs) }
     }),
     changes: Feed.stream(subscribe),
     subscribe: (handler) =>

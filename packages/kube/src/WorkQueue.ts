@@ -172,6 +172,23 @@ const protocol = (metrics: ReturnType<typeof gauges>) => {
   return { makeReady, wait, promote, take, done, clear, nextMs: delays.nextMs, depth: () => ready.size }
 }
 
+/** Those who wait for a key. */
+const waitingRoom = () => {
+  const readers = new Set<() => void>()
+  const woken = Effect.callback<void>((resume) => {
+    const reader = () => resume(Effect.void)
+    readers.add(reader)
+    return Effect.sync(() => readers.delete(reader))
+  })
+  /** Wakes every reader: one that is interrupted while it wakes must not keep the key from the others. */
+  const wake = (): void => {
+    const awake = [...readers]
+    readers.clear()
+    for (const resume of awake) resume()
+  }
+  return { woken, wake }
+}
+
 /**
  * Makes an empty queue. It lives as long as the scope: when that closes, the queue shuts down.
  *
@@ -197,15 +214,8 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
   const clock = yield* Clock.Clock
   const keys = protocol(gauges(name, yield* Effect.context()))
   const sooner = Latch.makeUnsafe()
-  const readers = new Set<() => void>()
+  const { wake, woken } = waitingRoom()
   let open = true
-
-  /** Wakes every reader: one that is interrupted while it wakes must not keep the key from the others. */
-  const wake = (): void => {
-    const awake = [...readers]
-    readers.clear()
-    for (const resume of awake) resume()
-  }
 
   const addUnsafe: WorkQueue["addUnsafe"] = (key, options) => {
     if (!open) return
@@ -217,12 +227,6 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
     if (afterMs <= 0) wake()
     else if (next === undefined || nowMs + afterMs < next) sooner.openUnsafe()
   }
-
-  const woken = Effect.callback<void>((resume) => {
-    const reader = () => resume(Effect.void)
-    readers.add(reader)
-    return Effect.sync(() => readers.delete(reader))
-  })
 
   const take: Effect.Effect<Option.Option<Taken>> = Effect.suspend(() => {
     if (!open) return Effect.succeedNone

@@ -42,19 +42,11 @@ interface Gone {
 
 const keyOf = (object: KubeObject): string => KubeObjects.key(object.metadata)
 
-export const make = <O extends KubeObject>(options: {
-  readonly store: Store<O>
-  readonly namespaces: ReadonlyArray<string> | undefined
-  readonly selects: (object: KubeObject) => boolean | undefined
-  readonly publish: (change: Change<O>) => void
-}): Replica<O> => {
-  const { publish, selects, store } = options
-  const partitions = (options.namespaces ?? [undefined]).map((namespace): Partition => ({
-    namespace,
-    progress: undefined,
-    synced: false,
-    listing: undefined
-  }))
+const covers = (partition: Partition, namespace: string | undefined): boolean =>
+  partition.namespace === undefined || partition.namespace === namespace
+
+/** Where both sides meet: the objects, and the marks of those that an own write removed. */
+const beliefs = <O extends KubeObject>(store: Store<O>, publish: (change: Change<O>) => void) => {
   const goneBy = new Map<string, Gone>()
 
   const remove = (key: string, last: O): void => {
@@ -79,8 +71,14 @@ export const make = <O extends KubeObject>(options: {
     return false
   }
 
+  return { store, goneBy, remove, put, overtaken }
+}
+
+/** What lists and watches say. */
+const fromServer = <O extends KubeObject>({ goneBy, overtaken, put, remove, store }: ReturnType<typeof beliefs<O>>) => {
   const beginList = (partition: Partition): void => {
-    partition.listing = { seen: new Set(), written: new Set(), goneBefore: [...goneBy.keys()] }
+    const goneBefore = [...goneBy.keys()].filter((key) => covers(partition, KubeObjects.fromKey(key).namespace))
+    partition.listing = { seen: new Set(), written: new Set(), goneBefore }
   }
 
   const listed = (partition: Partition, object: O): void => {
@@ -136,8 +134,17 @@ export const make = <O extends KubeObject>(options: {
     if (current === undefined || order === undefined || order > 0) put(key, object, false)
   }
 
+  return { beginList, listed, endList, event }
+}
+
+/** What the program itself has written. */
+const fromProgram = <O extends KubeObject>(
+  { goneBy, overtaken, put, remove, store }: ReturnType<typeof beliefs<O>>,
+  partitions: ReadonlyArray<Partition>,
+  selects: (object: KubeObject) => boolean | undefined
+) => {
   const partitionOf = (object: O): Partition | undefined =>
-    partitions.find(({ namespace }) => namespace === undefined || namespace === object.metadata.namespace)
+    partitions.find((partition) => covers(partition, object.metadata.namespace))
 
   /** An own write after which the object is not in the selection any more. */
   const left = (key: string, object: O): void => {
@@ -172,5 +179,22 @@ export const make = <O extends KubeObject>(options: {
     remove(key, current)
   }
 
-  return { partitions, beginList, listed, endList, event, wrote, gone }
+  return { wrote, gone }
+}
+
+export const make = <O extends KubeObject>(options: {
+  readonly store: Store<O>
+  readonly namespaces: ReadonlyArray<string> | undefined
+  /** Undefined: only the server can tell. */
+  readonly selects: (object: KubeObject) => boolean | undefined
+  readonly publish: (change: Change<O>) => void
+}): Replica<O> => {
+  const partitions = (options.namespaces ?? [undefined]).map((namespace): Partition => ({
+    namespace,
+    progress: undefined,
+    synced: false,
+    listing: undefined
+  }))
+  const common = beliefs(options.store, options.publish)
+  return { partitions, ...fromServer(common), ...fromProgram(common, partitions, options.selects) }
 }
