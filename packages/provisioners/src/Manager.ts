@@ -30,6 +30,8 @@ import * as Caches from "@berth/kube/Caches"
 import type * as Client from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
 import * as Controller from "@berth/kube/Controller"
+import type { Change } from "@berth/kube/Change"
+import type { Finalizer } from "@berth/kube/Finalizers"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as Kind from "@berth/kube/Kind"
 import type { KubeObject, Ref } from "@berth/kube/KubeObject"
@@ -80,8 +82,7 @@ export const Reasons = internal.Reasons
  *
  * **Example** (A kind with a manager)
  * ```ts
- * import type * as KubeError from "@berth/kube/KubeError"
-import * as Kind from "@berth/kube/Kind"
+ * import * as Kind from "@berth/kube/Kind"
  * import * as Manager from "@berth/provisioners/Manager"
  * import { Schema } from "effect"
  *
@@ -129,7 +130,7 @@ export interface Outcome extends internal.Outcome {}
  * @category models
  * @since 0.1.0
  */
-export type OwnStatus<O extends ManagedObject> = {
+export type OwnStatus<O extends ManagedObject> = object & {
   readonly [K in Exclude<keyof NonNullable<O["status"]>, keyof ManagedStatus>]?: NonNullable<O["status"]>[K] | undefined
 }
 
@@ -148,9 +149,9 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
   /** Other objects whose changes concern one of this kind. */
   readonly watches?: ReadonlyArray<Watch.Watch<R4>> | undefined
   /** Kinds of which objects are declared by {@link input}: their changes wake whoever waits for them. */
-  readonly inputs?: ReadonlyArray<Cache.Definition<KubeObject, string>> | undefined
+  readonly inputs?: ReadonlyArray<Cache.AnyDefinition> | undefined
   /** False for a kind that leaves nothing behind: then nothing is deprovisioned. Default `berth.dev/<plural>`. */
-  readonly finalizer?: `${string}/${string}` | false | undefined
+  readonly finalizer?: Finalizer | false | undefined
   /** The kind's own fields of the status, such as a phase or an address. Pure, or an effect that does not fail. */
   readonly status?: ((object: D, outcome: Outcome) => OwnStatus<O> | Effect.Effect<OwnStatus<O>, never, R3>) | undefined
   /** Default {@link pausedAnnotation}. */
@@ -194,7 +195,7 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
       const tree = provisioner(object)
       return Effect.isEffect(tree) ? tree : Effect.succeed(tree)
     },
-    finalizer: options.finalizer === false ? undefined : (options.finalizer ?? `berth.dev/${kind.plural}`),
+    finalizer: finalizerOf(options),
     pausedAnnotation: options.pausedAnnotation ?? pausedAnnotation,
     own: (object, outcome) => {
       if (status === undefined) return Effect.succeed({})
@@ -206,6 +207,29 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
   }
   return internal.make(plan)
 }
+
+/**
+ * As `Watch.desired`, but for the finalizer: that this manager adds its own is no news, that somebody took it away is.
+ */
+const isNews =
+  (finalizer: string | undefined) =>
+  (change: Change<KubeObject>): boolean => {
+    const { object, previous } = change
+    if (previous === undefined || finalizer === undefined) return Watch.desired(change)
+    const { finalizers = [] } = object.metadata
+    const isLost = !finalizers.includes(finalizer) && (previous.metadata.finalizers ?? []).includes(finalizer)
+    return (
+      isLost || Watch.desired({ ...change, previous: { ...previous, metadata: { ...previous.metadata, finalizers } } })
+    )
+  }
+
+const finalizerOf = ({
+  finalizer,
+  kind
+}: {
+  readonly finalizer?: Finalizer | false | undefined
+  readonly kind: ResourceType
+}): Finalizer | undefined => (finalizer === false ? undefined : (finalizer ?? `berth.dev/${kind.plural}`))
 
 const requeue = (next: internal.Next): Requeue.Requeue =>
   Option.match(next, { onNone: () => Requeue.none, onSome: Requeue.after })
@@ -247,8 +271,7 @@ export const passes = <
  * **Example** (A ConfigMap for every Greeting)
  * ```ts
  * import * as Builtin from "@berth/kube/Builtin"
- * import type * as KubeError from "@berth/kube/KubeError"
-import * as Kind from "@berth/kube/Kind"
+ * import * as Kind from "@berth/kube/Kind"
  * import * as Manager from "@berth/provisioners/Manager"
  * import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
  * import { Schema } from "effect"
@@ -282,19 +305,15 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
   const definition = options.definition ?? Cache.define<O, I>(options.kind)
   const waiting = inputs.makeWaiting()
   const pass = passesOf(options, (ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref)), waiting)
-  const wakers = (options.inputs ?? []).map((inputDefinition) =>
-    Watch.mapped(inputDefinition, (object) =>
-      waiting.of(
-        inputs.keyOf(
-          { apiVersion: ResourceTypes.apiVersion(inputDefinition.type), kind: inputDefinition.type.kind },
-          KubeObjects.ref(object)
-        )
-      )
-    )
+  const wakers = (options.inputs ?? []).map((anyDefinition) =>
+    anyDefinition.with((each) => {
+      const of = { apiVersion: ResourceTypes.apiVersion(each.type), kind: each.type.kind }
+      return Watch.mapped(each, (object) => waiting.of(inputs.keyOf(of, KubeObjects.ref(object))))
+    })
   )
   return Controller.make({
     name: options.kind.plural,
-    watches: [Watch.on(definition), ...wakers, ...(options.watches ?? [])],
+    watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],
     reconcile: (ref) => Effect.map(pass(ref), requeue),
     concurrency: options.concurrency,
     deadline: options.deadline

@@ -49,7 +49,6 @@ const encoded = Schema.toEncoded(schema)
 /** As it stands in status. */
 export type Bookkeeping = typeof encoded.Type
 export type Input = NonNullable<Bookkeeping["parked"]>["inputs"][number]
-type StoredEntry = Bookkeeping["progress"][number]
 
 /** What has to be the same for the record to count. */
 export interface Epoch {
@@ -66,7 +65,7 @@ export const epochOf = (object: KubeObject, phase: Progress.Phase): Epoch => {
   return {
     generation: object.metadata.generation ?? 0,
     phase,
-    retry: retry === undefined ? undefined : [...retry].slice(0, retryMax).join("")
+    retry: retry === undefined ? undefined : Array.from(retry).slice(0, retryMax).join("")
   }
 }
 

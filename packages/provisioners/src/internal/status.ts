@@ -117,7 +117,6 @@ export const write = Effect.fnUntraced(function* <O extends ManagedObject>(
   change: (status: ManagedStatus) => ManagedStatus
 ): Effect.fn.Return<void, KubeError.KubeError, Client.Client> {
   const client = yield* Client.Client
-  const ref = KubeObject.ref(object)
   let base: O | undefined = object
   for (let attempt = 1; base !== undefined; attempt++) {
     const changes = difference(base.status, { ...change(base.status ?? {}) })

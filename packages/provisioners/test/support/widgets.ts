@@ -1,10 +1,11 @@
 /** A kind of the tests, and the words in which they speak about its manager. */
 import * as Builtin from "@berth/kube/Builtin"
+import * as Cache from "@berth/kube/Cache"
 import * as Client from "@berth/kube/Client"
 import * as Kind from "@berth/kube/Kind"
 import type { Ref } from "@berth/kube/KubeObject"
 import * as Cluster from "@berth/testing/Cluster"
-import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { Duration, Effect, Exit, Layer, Option, Result, Schema, Stream } from "effect"
 import * as Disposition from "../../src/Disposition.ts"
 import * as Manager from "../../src/Manager.ts"
 import * as Provisioner from "../../src/Provisioner.ts"
@@ -108,3 +109,49 @@ export const scenario = (
       status: Effect.map(client.get(Widget, ref), ({ status }) => status ?? {})
     }
   })
+
+type Step = (widget: Kind.Object<typeof Widget>) => Effect.Effect<void, Disposition.ProvisionError, Client.Client>
+
+/** Widgets whose manager runs in a controller of its own, with real watches. */
+export const controlled = Effect.gen(function* () {
+  const client = yield* Client.Client
+  const refOf = (name: string) => ({ name, namespace: "default" }) satisfies Ref
+  const events = (name: string) => client.watch(Widget, { fieldSelector: `metadata.name=${name}` })
+  return {
+    start: ({
+      concurrency,
+      deprovision = () => Effect.void,
+      provision
+    }: {
+      readonly provision: Step
+      readonly deprovision?: Step
+      readonly concurrency?: number
+    }) =>
+      Effect.gen(function* () {
+        const controller = Manager.make({
+          kind: Widget,
+          provisioner: (widget) =>
+            Provisioner.make("widget", { provision: () => provision(widget), deprovision: () => deprovision(widget) }),
+          inputs: [Cache.define(Builtin.Secret, { metadataOnly: true })],
+          concurrency
+        })
+        const running = yield* controller.start
+        yield* running.begin
+        yield* Effect.addFinalizer(() => running.stop("1 second"))
+      }),
+    create: (name: string) => client.create(Widget, { metadata: refOf(name), spec: { size: 1 } }),
+    resize: (name: string, size: number) =>
+      client.patch(Widget, refOf(name), { type: "merge", patch: { spec: { size } } }),
+    remove: (name: string) => client.delete(Widget, refOf(name)),
+    /** Waits until the object is so. */
+    until: (name: string, so: (widget: Widget) => boolean) =>
+      events(name).pipe(
+        Stream.filterMap((event) =>
+          event._tag !== "Bookmark" && so(event.object) ? Result.succeed(event.object) : Result.failVoid
+        ),
+        Stream.runHead,
+        Effect.map(Option.getOrThrow)
+      ),
+    untilGone: (name: string) => Effect.repeat(Effect.exit(client.get(Widget, refOf(name))), { until: Exit.isFailure })
+  }
+})
