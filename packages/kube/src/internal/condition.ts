@@ -4,7 +4,7 @@ import { Option } from "effect"
 /** Failures that follow each other within this time belong together: twice the longest wait between attempts. */
 const togetherMs = 60_000
 
-export interface Problem {
+interface Problem {
   readonly verb: string
   readonly why: string
   readonly sinceMs: number
