@@ -9,7 +9,6 @@
 import { Buffer } from "node:buffer"
 import {
   arrayOf,
-  at,
   clone,
   has,
   isArray,

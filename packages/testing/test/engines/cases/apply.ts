@@ -69,6 +69,23 @@ const merge = (manager: string, body: Step["body"], more: Partial<Step> = {}): S
   ...more
 })
 
+/** Orders of live items against orders of applied ones. */
+const ORDERS: ReadonlyArray<readonly [string, string]> = [
+  ["abcd", "dcba"],
+  ["abcd", "bxd"],
+  ["abcd", "xdya"],
+  ["abcde", "ecxb"],
+  ["abc", "xyz"],
+  ["abcdef", "fxbyd"],
+  ["abcdef", "acb"],
+  ["abcdef", "cxaf"]
+]
+
+const orders = ORDERS.map(([live, next]): History => ({
+  title: `${next} over ${live}`,
+  steps: [apply("a", { set: Array.from(live) }), apply("b", { set: Array.from(next) })]
+}))
+
 export const histories: ReadonlyArray<History> = [
   { title: "an apply creates", steps: [apply("a", { replicas: 1, map: { x: "1" } })] },
   { title: "the same apply twice changes nothing", steps: [apply("a", { replicas: 1 }), apply("a", { replicas: 1 })] },
@@ -257,5 +274,6 @@ export const histories: ReadonlyArray<History> = [
       apply("a", { map: { x: "1" } }),
       apply("b", {})
     ]
-  }
+  },
+  ...orders
 ]

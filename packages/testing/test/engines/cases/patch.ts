@@ -161,6 +161,9 @@ export const cases: ReadonlyArray<Case> = [
 ]
 
 export const labelSelectors: ReadonlyArray<string> = [
+  "q notin (b)",
+  "q!=b",
+  "a notin (c)",
   "a",
   "!a",
   "a=b",
