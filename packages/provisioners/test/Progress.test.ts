@@ -86,6 +86,20 @@ describe("progress", () => {
     })
   )
 
+  it.effect("P11: what its parent gave up on has no outcome of its own", () =>
+    Effect.gen(function* () {
+      const impatient = Provisioner.around(Provisioner.serial("inner", [leaf("slow", Effect.never)]), (pass) =>
+        Effect.timeoutOrElse(pass, { duration: "1 minute", orElse: () => Effect.fail(Reasons.other()) })
+      )
+      const fiber = yield* Effect.forkChild(Progress.run(Provisioner.serial("env", [impatient]), "provision"))
+      yield* TestClock.adjust("1 minute")
+
+      const { progress } = yield* Fiber.join(fiber)
+
+      assert.deepStrictEqual(states(progress), ["env Yield", "env/inner Yield", "env/inner/slow Running"])
+    })
+  )
+
   it.effect("P11: no two provisioners have one path, though names may hold slashes", () =>
     Effect.gen(function* () {
       const tree = Provisioner.serial("env", [
