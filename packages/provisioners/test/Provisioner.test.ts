@@ -363,8 +363,10 @@ describe("a pass that is interrupted", () => {
   /** What exists outside: each leaf makes three things, and takes them away again, one effect at a time. */
   const world = (shape: Shape) => {
     const things = new Set<string>()
-    const root = tree(shape, "root", ({ id }, phase) =>
-      Effect.forEach(
+    const ill = { now: false }
+    const root = tree(shape, "root", ({ id }, phase) => {
+      const failing = Effect.suspend(() => (ill.now && id % 2 === 1 ? Effect.fail(Reasons.waiting()) : Effect.void))
+      const work = Effect.forEach(
         phase === "provision" ? steps : steps.toReversed(),
         (step) =>
           Effect.andThen(
@@ -373,8 +375,9 @@ describe("a pass that is interrupted", () => {
           ),
         { discard: true }
       )
-    )
-    return { things, root }
+      return Effect.andThen(failing, work)
+    })
+    return { things, root, ill }
   }
   /** The same with predicates that do not fail, and with a name of its own for each leaf. */
   const certain = (shape: Shape, nextId = { value: 0 }): Shape => {
@@ -386,15 +389,18 @@ describe("a pass that is interrupted", () => {
   }
 
   it.effect.prop(
-    "P1: is finished by running it again, wherever it was interrupted",
+    "P1: is finished by running it again, whatever failed before and wherever it was interrupted",
     { shape: shapes, after: Arbitrary.schema(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 60 }))) },
     ({ after, shape }) =>
       Effect.gen(function* () {
         const whole = world(certain(shape))
         yield* whole.root.provision
-        const { root, things } = world(certain(shape))
+        const { ill, root, things } = world(certain(shape))
 
         for (const phase of ["provision", "deprovision"] as const) {
+          ill.now = true
+          yield* Effect.exit(root[phase])
+          ill.now = false
           const fiber = yield* Effect.forkChild(root[phase])
           yield* Effect.repeat(Effect.yieldNow, { times: after })
           yield* Fiber.interrupt(fiber)

@@ -74,7 +74,7 @@ export class Cell {
   finish(exit: Exit.Exit<void, Disposition.ProvisionError>, nowMs: number) {
     const error = Exit.isFailure(exit) ? exit.cause.reasons.find(Cause.isFailReason)?.error : undefined
     // Interrupted: there is no outcome.
-    
+    if (Exit.isFailure(exit) && error === undefined) return
     this.state = error?._tag ?? "Ready"
     this.failure = error && Disposition.show(error)
     this.changedMs = nowMs
