@@ -99,11 +99,6 @@ const slice = {
   arrivedAt: "2026-01-02T03:04:05.000006Z",
   capsule
 }
-const decoded = <S extends Schema.ConstraintCodec<object, unknown>>(schema: S) => {
-  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(schema))
-  return (value: unknown): boolean => Result.isSuccess(decode(value))
-}
-
 describe("Slice", () => {
   it.effect("S11: the capsule keeps everything that it is given, its own parameters untouched, through the codec", () =>
     Effect.gen(function* () {
@@ -117,7 +112,8 @@ describe("Slice", () => {
     })
   )
 
-  const accepts = decoded(Slice.spec)
+  const decode = Schema.decodeUnknownResult(Schema.toCodecJson(Slice.spec))
+  const accepts = (value: unknown): boolean => Result.isSuccess(decode(value))
   const refused = [
     { why: "an id of another alphabet", change: { sliceId: "abcdefghijklmnopqrs1" } },
     { why: "an id that is too short", change: { sliceId: "abcdefghijklmnopqrs" } },

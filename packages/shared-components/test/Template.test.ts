@@ -139,6 +139,11 @@ describe("Template limits", () => {
       limit: Template.outputMax
     },
     {
+      what: "a text that explodes at once",
+      source: `{{$x := "${"a".repeat(200_000)}"}}{{replace "a" $x $x}}`,
+      limit: Template.outputMax
+    },
+    {
       what: "a text that doubles with print",
       source: '{{$x := "aaaa"}}{{range 100}}{{$x = print $x $x}}{{end}}',
       limit: Template.outputMax
@@ -150,7 +155,17 @@ describe("Template limits", () => {
     }
   ]
   it.each(rows)("S24: $what ends in an error", ({ limit, source }) => {
-    assert.deepInclude({ ...failure(source) }, { limit })
+    const error = failure(source)
+
+    assert(error._tag === "LimitExceeded")
+    assert.strictEqual(error.limit, limit)
+  })
+
+  it("S24: printing a value that is nested without end fails, and does not bring down the program", () => {
+    let value: unknown = "x"
+    for (let depth = 0; depth < 100_000; depth++) value = [value]
+
+    assert.strictEqual(failure("{{ .value }}", { value })._tag, "LimitExceeded")
   })
 
   it("S24: at the limits a template still works", () => {

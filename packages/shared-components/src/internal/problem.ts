@@ -22,6 +22,7 @@ export type Reason =
   | "InvalidParameters"
   | "InvalidParameterSchema"
   | "InvalidBindingType"
+  | "Unsupported"
 
 export interface Problem {
   readonly reason: Reason

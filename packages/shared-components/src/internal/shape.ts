@@ -29,14 +29,16 @@ export const unknownTexts: Shape = { type: "Keys", each: value }
 const isRecord = (schema: unknown): schema is Readonly<Record<string, unknown>> =>
   typeof schema === "object" && schema !== null && !Array.isArray(schema)
 
+const schemaDepthMax = 32
+
 /** What a JSON Schema says about keys. Only a closed object has no others than those that it names. */
-export const ofSchema = (schema: unknown): Shape => {
-  if (!isRecord(schema)) return anything
+export const ofSchema = (schema: unknown, depth = 0): Shape => {
+  if (!isRecord(schema) || depth > schemaDepthMax) return anything
   const { additionalProperties, patternProperties, properties, type } = schema
   const closed = additionalProperties === false && patternProperties === undefined
   if (!closed || (type !== undefined && type !== "object")) return anything
   const known = isRecord(properties) ? Object.entries(properties) : []
-  return { type: "Map", keys: new Map(known.map(([key, inner]) => [key, ofSchema(inner)])), whole: true }
+  return { type: "Map", keys: new Map(known.map(([key, inner]) => [key, ofSchema(inner, depth + 1)])), whole: true }
 }
 
 /** How a key is written behind a path. */

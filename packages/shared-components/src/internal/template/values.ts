@@ -56,18 +56,20 @@ const float = (value: number): string => {
   return `${value < 0 ? "-" : ""}0.${"0".repeat(-exponent - 1)}${digits}`
 }
 
-/** As Go's `%v` prints a value. Stops early when `spend`, called with each piece's size, throws. */
-export const format = (value: Value | undefined, spend: (size: number) => void): string => {
-  const text = (inner: unknown): string => format(lift(inner), spend)
-  spend(1)
+const printedDepthMax = 200
+
+/** As Go's `%v` prints a value. `spend` is called with each piece's size, and with all that there is where it stands too deep. */
+export const format = (value: Value | undefined, spend: (size: number) => void, depth = 0): string => {
+  const text = (inner: unknown): string => format(lift(inner), spend, depth + 1)
+  spend(depth > printedDepthMax ? Number.POSITIVE_INFINITY : 1)
   if (value === null || value === undefined) return "<nil>"
   if (typeof value === "string") return value
   if (typeof value === "number") return float(value)
   if (isList(value)) return `[${value.map(text).join(" ")}]`
-  if (isFields(value))
-    return `map[${sortedKeys(value)
-      .map((key) => `${key}:${text(value[key])}`)
-      .join(" ")}]`
+  if (isFields(value)) {
+    const pairs = sortedKeys(value).map((key) => `${key}:${text(value[key])}`)
+    return `map[${pairs.join(" ")}]`
+  }
   return String(value)
 }
 
