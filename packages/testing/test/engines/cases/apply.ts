@@ -78,7 +78,11 @@ const ORDERS: ReadonlyArray<readonly [string, string]> = [
   ["abc", "xyz"],
   ["abcdef", "fxbyd"],
   ["abcdef", "acb"],
-  ["abcdef", "cxaf"]
+  ["abcdef", "cxaf"],
+  ["ecfba", "xedc"],
+  ["acfed", "axfy"],
+  ["eacfb", "aycf"],
+  ["bedfc", "bayf"]
 ]
 
 const orders = ORDERS.map(([live, next]): History => ({
