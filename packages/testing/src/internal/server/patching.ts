@@ -121,7 +121,8 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
   const object = objectOf(target, result.ok)
   const kept = { ...options, managersKept: true }
   return live === undefined
-    ? { object: create(api, target, object, kept), created: true }
+    ? // Unlike a POST, an apply that creates may name a version; it means nothing then.
+      { object: create(api, target, withMeta(object, { resourceVersion: "" }), kept), created: true }
     : { object: update(api, target, object, { ...kept, isPatch: true }), created: false }
 }
 
