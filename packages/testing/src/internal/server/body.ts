@@ -110,7 +110,7 @@ export const objectOf = (target: Target, sent: unknown): Obj => {
   return {
     apiVersion: apiVersionOf(resource),
     kind: resource.kind,
-    metadata: (resource.namespaced ? { ...metadata, namespace } : clusterWide) as Meta,
+    metadata: resource.namespaced ? { ...metadata, namespace } : clusterWide,
     ...rest
   }
 }

@@ -59,5 +59,5 @@ export const selfSigned = (): Certificate => {
     der(0xa3, sequence(alternativeNames, isAuthority))
   )
   const signed = sequence(toBeSigned, ecdsaWithSha256, bits(sign("sha256", toBeSigned, privateKey)))
-  return { cert: pem("CERTIFICATE", signed), key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() }
+  return { cert: pem("CERTIFICATE", signed), key: privateKey.export({ type: "pkcs8", format: "pem" }) }
 }

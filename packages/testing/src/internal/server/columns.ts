@@ -1,7 +1,7 @@
 /**
  * The columns of the tables that `kubectl get` prints for built-in kinds.
  */
-import { at, fields, list, text, type Obj } from "./json.ts"
+import { at, fields, list, shown, text, type Obj } from "./json.ts"
 import type { Column } from "./resource.ts"
 
 /** An age as kubectl prints it. @internal */
@@ -40,7 +40,10 @@ const size = (name: string, ...paths: ReadonlyArray<string>): Column =>
 export const age: Column = column("Age", ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs))
 
 const ratio = (name: string, ready: string, wanted: string): Column =>
-  column(name, (object) => `${at(object, ...ready.split(".")) ?? 0}/${at(object, ...wanted.split(".")) ?? 1}`)
+  column(
+    name,
+    (object) => `${shown(at(object, ...ready.split(".")) ?? 0)}/${shown(at(object, ...wanted.split(".")) ?? 1)}`
+  )
 
 const reasonOfPod = (pod: Obj): unknown => {
   if (pod.metadata.deletionTimestamp !== undefined) return "Terminating"
@@ -68,7 +71,7 @@ const podColumns: ReadonlyArray<Column> = [
 
 const portsOf = (service: Obj): string =>
   list(at(service, "spec", "ports"))
-    .map((port) => `${String(at(port, "port"))}/${String(at(port, "protocol") ?? "TCP")}`)
+    .map((port) => `${shown(at(port, "port"))}/${shown(at(port, "protocol") ?? "TCP")}`)
     .join(",") || "<none>"
 
 const jobStatus = (job: Obj): string => {
@@ -166,11 +169,11 @@ const byKind: Readonly<Record<string, ReadonlyArray<Column>>> = {
   Role: [field("Created At", "metadata.creationTimestamp")],
   ClusterRole: [field("Created At", "metadata.creationTimestamp")],
   RoleBinding: [
-    column("Role", (binding) => `${String(at(binding, "roleRef", "kind"))}/${String(at(binding, "roleRef", "name"))}`),
+    column("Role", (binding) => `${shown(at(binding, "roleRef", "kind"))}/${shown(at(binding, "roleRef", "name"))}`),
     age
   ],
   ClusterRoleBinding: [
-    column("Role", (binding) => `${String(at(binding, "roleRef", "kind"))}/${String(at(binding, "roleRef", "name"))}`),
+    column("Role", (binding) => `${shown(at(binding, "roleRef", "kind"))}/${shown(at(binding, "roleRef", "name"))}`),
     age
   ],
   Secret: [field("Type", "type", ""), size("Data", "data"), age],

@@ -3,13 +3,13 @@
  */
 import { compile, type Compiled } from "../engines/structural.ts"
 import { ageOf } from "./columns.ts"
-import { at, fields, groupVersion, isFields, list, text, type Fields, type Obj } from "./json.ts"
+import { at, fields, groupVersion, isFields, list, shown, text, type Fields, type Obj } from "./json.ts"
 import * as JsonPath from "./jsonPath.ts"
 import { customVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
 
 const printed = (value: unknown, type: string, nowMs: number): unknown => {
   if (type === "date") return ageOf(value, nowMs)
-  if (type === "string") return isFields(value) || Array.isArray(value) ? JSON.stringify(value) : String(value)
+  if (type === "string") return shown(value)
   return value
 }
 
@@ -27,7 +27,7 @@ const columnOf = (definition: Fields): Column => {
     value: (object, nowMs) => {
       const found = find(object)
       if (found.length === 0) return type === "date" ? "<unknown>" : null
-      return found.length === 1 ? printed(found[0], type, nowMs) : found.map(String).join(",")
+      return found.length === 1 ? printed(found[0], type, nowMs) : found.map(shown).join(",")
     }
   }
 }
@@ -55,7 +55,7 @@ const schemaOf = (version: Fields): CustomSchema => {
   if (known !== undefined) return known
   const openAPIV3Schema = fields(at(version, "schema", "openAPIV3Schema"))
   let made: Compiled | undefined
-  const compiled = () => (made ??= compile(openAPIV3Schema as Parameters<typeof compile>[0]))
+  const compiled = () => (made ??= compile(openAPIV3Schema))
   const schema: CustomSchema = {
     openAPIV3Schema,
     prune: (object) => compiled().prune(object),

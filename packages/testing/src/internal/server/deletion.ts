@@ -4,7 +4,7 @@
 import { ApiError, causes, conflict, forbidden, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { definitions, markDefinition } from "./definitionStatus.ts"
-import { at, fields, keyOf, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
+import { at, fields, keyOf, shown, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 import type { Target } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { toServed } from "./served.ts"
@@ -44,7 +44,7 @@ export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: bool
     const why = "orphanDependents and deletionPropagation cannot be both set"
     throw invalidOptions("DeleteOptions", causes.invalid("propagationPolicy", policy, why))
   }
-  const orphanPolicy = String(orphan) === "true" ? "Orphan" : String(orphan) === "false" ? "Background" : undefined
+  const orphanPolicy = shown(orphan) === "true" ? "Orphan" : shown(orphan) === "false" ? "Background" : undefined
   return {
     dryRun,
     uid: text(preconditions["uid"]) || undefined,
@@ -79,7 +79,7 @@ const collectors: ReadonlyArray<string> = ["orphan", "foregroundDeletion"]
 const finalizersFor = (resource: Resource, { metadata }: Obj, policy: string | undefined): ReadonlyArray<string> => {
   const present = metadata.finalizers ?? []
   const others = present.filter((finalizer) => !collectors.includes(finalizer))
-  switch (policy) {
+  switch (policy ?? "") {
     case "Orphan":
       return [...others, "orphan"]
     case "Foreground":

@@ -52,6 +52,12 @@ export const list = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(v
 /** The value as a text, or an empty one. @internal */
 export const text = (value: unknown): string => (typeof value === "string" ? value : "")
 
+/** A scalar as text; anything else as JSON, and nothing where there is no value. @internal */
+export const shown = (value: unknown): string => {
+  if (value === undefined || value === null) return ""
+  return typeof value === "string" ? value : JSON.stringify(value)
+}
+
 /** The value at a path of field names. @internal */
 export const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
   path.reduce<unknown>((inner, name) => (isFields(inner) ? inner[name] : undefined), value)

@@ -1,7 +1,7 @@
 /**
  * The part of JSONPath that printer columns use: fields, indexes, wildcards and filters that compare.
  */
-import { isFields, list } from "./json.ts"
+import { isFields, list, shown } from "./json.ts"
 
 type Step = (values: ReadonlyArray<unknown>) => ReadonlyArray<unknown>
 
@@ -21,7 +21,7 @@ const filter = (path: string, equal: boolean, wanted: string): Step => {
     values.flatMap((value) =>
       list(value).filter((item) => {
         const [found] = inner(item)
-        return found !== undefined && (String(found) === wanted) === equal
+        return found !== undefined && (shown(found) === wanted) === equal
       })
     )
 }

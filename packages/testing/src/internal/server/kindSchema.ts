@@ -13,7 +13,7 @@ const nameOf = ({ group, kind }: Resource): string => (group === "" ? kind : `${
 
 /** With list types and merge keys; `{}` where nothing is known. @internal */
 export const schemaOf = (resource: Resource): Schema =>
-  resource.custom === undefined ? builtinSchema(nameOf(resource)) : (resource.custom.openAPIV3Schema as Schema)
+  resource.custom === undefined ? builtinSchema(nameOf(resource)) : resource.custom.openAPIV3Schema
 
 /** The object without what its schema does not know, and with its defaults. @internal */
 export const completed = (resource: Resource, object: Obj): Obj =>

@@ -56,11 +56,13 @@ const contents = (api: Api, namespace: string) =>
         .map((object) => ({ storage, object }))
     )
 
+const byName = ([a]: readonly [string, number], [b]: readonly [string, number]): number => (a < b ? -1 : 1)
+
 const counted = (items: ReadonlyArray<string>): string => {
   const counts = new Map<string, number>()
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1)
   return [...counts]
-    .sort()
+    .sort(byName)
     .map(([item, count]) => `${item} in ${count} resource instances`)
     .join(", ")
 }
@@ -73,7 +75,7 @@ const conditionsOf = (api: Api, namespace: Obj, left: ReturnType<typeof contents
     return `${resource?.plural ?? ""}.${resource?.group ?? ""}`
   })
   const counts = new Map(kinds.map((kind) => [kind, kinds.filter((other) => other === kind).length]))
-  const remaining = [...counts].sort().map(([kind, count]) => `${kind} has ${count} resource instances`)
+  const remaining = [...counts].sort(byName).map(([kind, count]) => `${kind} has ${count} resource instances`)
   const wanted = [
     ["NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered"],
     [

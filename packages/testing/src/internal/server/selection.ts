@@ -3,7 +3,7 @@
  */
 import { matchFields, matchLabels, parseFieldSelector, parseLabelSelector, type Parsed } from "../engines/selectors.ts"
 import { badRequest } from "./apiError.ts"
-import { at, type Obj } from "./json.ts"
+import { at, shown, type Obj } from "./json.ts"
 import type { ApiRequest, Target } from "./request.ts"
 import type { Resource } from "./resource.ts"
 
@@ -17,9 +17,8 @@ const accepted = <A>(parsed: Parsed<A>): A => {
 
 /** The value that a field selector compares. */
 const selectableValue = (object: Obj, field: string): string => {
-  if (field === "source" && object.kind === "Event") return String(at(object, "source", "component") ?? "")
-  const value = at(object, ...field.split("."))
-  return value === undefined || value === null ? "" : String(value)
+  if (field === "source" && object.kind === "Event") return shown(at(object, "source", "component"))
+  return shown(at(object, ...field.split(".")))
 }
 
 const checkField = (resource: Resource, field: string): void => {
