@@ -11,11 +11,10 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
-import * as KubeFailure from "@berth/provisioners/KubeFailure"
-import { Effect, Equal, Option } from "effect"
+import { Effect, Option } from "effect"
+import * as exactSecret from "./internal/exactSecret.ts"
 import { orNone } from "./internal/request.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
-import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { environmentUidLabel, type Consumer } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
@@ -41,32 +40,17 @@ export interface Target {
  * @category operations
  * @since 0.1.0
  */
-export const write = Effect.fn("BindingCopy.write")(function* (
+export const write = (
   target: Target,
   binding: Readonly<Record<string, string>>
-): Effect.fn.Return<void, ProvisionError, Client> {
-  const client = yield* Client
-  const wanted = draft(target, binding)
-  const found = yield* orNone(client.get(Builtin.Secret, refOf(target)))
-  if (Option.isNone(found)) return yield* create(wanted)
-  const { metadata } = found.value
-  if (isAsWanted(found.value, wanted)) return
-  const replaced = {
-    ...found.value,
-    ...wanted,
-    metadata: {
-      ...metadata,
-      labels: { ...metadata.labels, ...wanted.metadata.labels },
-      annotations: { ...metadata.annotations, ...wanted.metadata.annotations }
-    }
-  }
-  const updated = yield* Effect.result(client.update(Builtin.Secret, replaced))
-  if (updated._tag === "Success") return
-  if (updated.failure._tag !== "Invalid") return yield* Effect.fail(KubeFailure.classify(updated.failure))
-  // Somebody made it immutable, or of another type: neither can be changed, so it is made anew.
-  yield* orNone(client.delete(Builtin.Secret, refOf(target), { preconditions: { uid: metadata.uid } }))
-  return yield* create(wanted)
-})
+): Effect.Effect<void, ProvisionError, Client> =>
+  exactSecret.write({
+    ...refOf(target),
+    labels: { [ScriptJob.sliceIdLabel]: target.sliceId, [environmentUidLabel]: target.consumer.uid },
+    annotations: { [manifest.annotations.slice]: target.uid },
+    type: binding["type"] === undefined ? "Opaque" : `servicebinding.io/${binding["type"]}`,
+    values: binding
+  })
 
 /**
  * Takes the copy away, if it is this slice's.
@@ -85,29 +69,3 @@ export const remove = Effect.fn("BindingCopy.remove")(function* (
 })
 
 const refOf = ({ consumer }: Target) => ({ name: Names.binding(consumer.component), namespace: consumer.namespace })
-
-const draft = (target: Target, binding: Readonly<Record<string, string>>) => ({
-  apiVersion: "v1",
-  kind: "Secret",
-  metadata: {
-    ...refOf(target),
-    labels: { [ScriptJob.sliceIdLabel]: target.sliceId, [environmentUidLabel]: target.consumer.uid },
-    annotations: { [manifest.annotations.slice]: target.uid }
-  },
-  type: binding["type"] === undefined ? "Opaque" : `servicebinding.io/${binding["type"]}`,
-  data: secretData.encoded(binding)
-})
-
-type Draft = ReturnType<typeof draft>
-
-const includes = (all: Readonly<Record<string, string>> = {}, some: Readonly<Record<string, string>>): boolean =>
-  Object.entries(some).every(([key, value]) => all[key] === value)
-
-const isAsWanted = ({ data, metadata, type }: Builtin.Secret, wanted: Draft): boolean =>
-  type === wanted.type &&
-  Equal.equals(data ?? {}, wanted.data) &&
-  includes(metadata.labels, wanted.metadata.labels) &&
-  includes(metadata.annotations, wanted.metadata.annotations)
-
-const create = (wanted: Draft) =>
-  Client.use((client) => client.create(Builtin.Secret, wanted)).pipe(Effect.asVoid, KubeFailure.classified)

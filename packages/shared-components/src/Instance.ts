@@ -9,7 +9,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
-import type * as Identifier from "@berth/provisioners/Identifier"
+import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
@@ -62,14 +62,18 @@ export interface Reference {
  */
 export const read = Effect.fn("Instance.read")(function* (
   { namespace, secret }: Reference,
-  needed: ReadonlyArray<Identifier.Identifier> = []
+  needed: ReadonlyArray<string> = []
 ): Effect.fn.Return<Values, ProvisionError, Client> {
   const found = yield* Manager.input(Builtin.Secret, { name: secret, namespace })
   if (Option.isNone(found)) return yield* Reasons.secret_missing({ secret, namespace })
   const values = secretData.decoded(found.value)
   const missing = needed.filter((key) => values[key] === undefined)
-  if (missing.length > 0) return yield* Reasons.key_missing({ secret, namespace, keys: missing })
-  return values
+  if (missing.length === 0) return values
+  const keys = missing.flatMap((key) => Option.toArray(Identifier.fromString(key)))
+  return yield* Reasons.key_missing(
+    { secret, namespace, keys },
+    { why: `the Secret ${secret} lacks ${missing.join(", ")}` }
+  )
 })
 
 /**

@@ -87,7 +87,11 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
   return {
     environments: Cache.define(Environment, {
       namespaces,
-      indexes: { uid: ({ metadata }) => [metadata.uid ?? ""], template: ({ spec }) => [spec.templateRef.name] }
+      indexes: {
+        uid: ({ metadata }) => [metadata.uid ?? ""],
+        template: ({ spec }) => [spec.templateRef.name],
+        secret: ({ spec }) => secretsOf(spec)
+      }
     }),
     templates: Cache.define(EnvironmentTemplate, {
       namespaces,
@@ -97,7 +101,10 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
       namespaces,
       indexes: { provider: ({ spec }) => [spec.providerRef.name] }
     }),
-    providers: Cache.define(SharedComponentProvider, { namespaces }),
+    providers: Cache.define(SharedComponentProvider, {
+      namespaces,
+      indexes: { secret: ({ spec }) => (spec.external === undefined ? [] : [spec.external.secretRef.name]) }
+    }),
     slices: Cache.define(Slice, {
       namespaces,
       indexes: {
@@ -114,6 +121,8 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
     }),
     /** The copies of bindings in the environments' namespaces, and the operator's own Secrets of slices. */
     sliceSecrets: Cache.define(Builtin.Secret, { labelSelector: sliceIdLabel, metadataOnly: true }),
+    /** The Secrets with components' variables, in the environments' namespaces. */
+    componentSecrets: Cache.define(Builtin.Secret, { labelSelector: componentLabel, metadataOnly: true }),
     /** What platform teams provide: instance Secrets. */
     sharedSecrets: Cache.define(Builtin.Secret, { namespaces: [sharedNamespace], metadataOnly: true }),
     /** What environments name in `secretKeyRef`. */
@@ -129,6 +138,27 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
  * @since 0.1.0
  */
 export const environmentUidLabel = "berth.dev/environment-uid"
+
+/**
+ * The label on records: which shared component they are of. An index only.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const sharedComponentUidLabel = "berth.dev/shared-component-uid"
+
+/**
+ * The label on the Secret with a component's variables: its value is the component. An index only.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const componentLabel = "berth.dev/component"
+
+const secretsOf = ({ env }: Kind.Raw<typeof Environment>["spec"]): ReadonlyArray<string> =>
+  Object.values(env ?? {})
+    .flatMap(Object.values<{ readonly secretKeyRef?: { readonly name: string } }>)
+    .flatMap(({ secretKeyRef }) => secretKeyRef?.name ?? [])
 
 /**
  * @category models
@@ -151,7 +181,25 @@ export class Records extends Context.Service<
     readonly slicesById: (sliceId: string) => Effect.Effect<ReadonlyArray<RawSlice>>
     readonly environment: (ref: Ref) => Effect.Effect<Option.Option<Kind.Raw<typeof Environment>>>
     readonly environmentsByUid: (uid: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
+    readonly environmentsOfTemplate: (name: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
+    /** Those that name this Secret in `secretKeyRef`. */
+    readonly environmentsWithSecret: (name: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
+    readonly template: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof EnvironmentTemplate>>>
+    readonly templatesOfSharedComponent: (
+      name: string
+    ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof EnvironmentTemplate>>>
+    readonly sharedComponent: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponent>>>
+    readonly sharedComponentsOfProvider: (
+      name: string
+    ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof SharedComponent>>>
+    readonly provider: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponentProvider>>>
+    /** Those whose instance's Secret is this one. */
+    readonly providersWithSecret: (
+      name: string
+    ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof SharedComponentProvider>>>
     readonly namespace: (name: string) => Effect.Effect<Option.Option<KubeObject>>
+    /** The Secrets with components' variables in a namespace. */
+    readonly componentSecrets: (namespace: string) => Effect.Effect<ReadonlyArray<KubeObject>>
   }
 >()("@berth/shared-components/Records") {
   /**
@@ -163,10 +211,16 @@ export class Records extends Context.Service<
     Records,
     Effect.gen(function* () {
       const caches = yield* Caches
-      const all = definitions(yield* Settings)
+      const settings = yield* Settings
+      const all = definitions(settings)
+      const managed = (name: string): Ref => ({ name, namespace: settings.managementNamespace })
       const slices = yield* caches.open(all.slices)
       const environments = yield* caches.open(all.environments)
+      const templates = yield* caches.open(all.templates)
+      const sharedComponents = yield* caches.open(all.sharedComponents)
+      const providers = yield* caches.open(all.providers)
       const namespaces = yield* caches.open(all.namespaces)
+      const componentSecrets = yield* caches.open(all.componentSecrets)
       return {
         definitions: all,
         line: (uid) => Effect.map(slices.byIndex("inLine", uid), (waiting) => waiting.toSorted(byArrival)),
@@ -175,7 +229,16 @@ export class Records extends Context.Service<
         slicesById: (id) => slices.byIndex("sliceId", id),
         environment: environments.get,
         environmentsByUid: (uid) => environments.byIndex("uid", uid),
-        namespace: (name) => namespaces.get({ name })
+        environmentsOfTemplate: (name) => environments.byIndex("template", name),
+        environmentsWithSecret: (name) => environments.byIndex("secret", name),
+        template: (name) => templates.get(managed(name)),
+        templatesOfSharedComponent: (name) => templates.byIndex("sharedComponent", name),
+        sharedComponent: (name) => sharedComponents.get(managed(name)),
+        sharedComponentsOfProvider: (name) => sharedComponents.byIndex("provider", name),
+        provider: (name) => providers.get(managed(name)),
+        providersWithSecret: (name) => providers.byIndex("secret", name),
+        namespace: (name) => namespaces.get({ name }),
+        componentSecrets: (namespace) => componentSecrets.list(namespace)
       }
     })
   )

@@ -1,0 +1,77 @@
+/**
+ * All controllers of shared components, and what they share.
+ *
+ * @since 0.1.0
+ */
+import type { Caches } from "@berth/kube/Caches"
+import type { Client } from "@berth/kube/Client"
+import type * as Controller from "@berth/kube/Controller"
+import { Effect, Layer } from "effect"
+import * as EnvironmentExpiry from "./EnvironmentExpiry.ts"
+import * as Environments from "./Environments.ts"
+import * as EnvironmentTemplates from "./EnvironmentTemplates.ts"
+import * as LedgerAudits from "./LedgerAudits.ts"
+import { ProvisionLeases } from "./ProvisionLease.ts"
+import { Records } from "./Records.ts"
+import type { Settings } from "./Settings.ts"
+import * as SharedComponentProviders from "./SharedComponentProviders.ts"
+import * as SharedComponents from "./SharedComponents.ts"
+import * as Slices from "./Slices.ts"
+
+/**
+ * What the controllers need when they run.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Caches | Client | ProvisionLeases | Records | Settings
+
+/**
+ * The controllers, in no order that matters.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, never, Records> = Effect.all([
+  SharedComponentProviders.make,
+  SharedComponents.make,
+  EnvironmentTemplates.make,
+  Slices.make,
+  Environments.make,
+  EnvironmentExpiry.make,
+  LedgerAudits.make
+])
+
+/**
+ * What they share: one for the program.
+ *
+ * **Example** (A program of these controllers)
+ * ```ts
+ * import * as Caches from "@berth/kube/Caches"
+ * import type { Client } from "@berth/kube/Client"
+ * import * as Operator from "@berth/kube/Operator"
+ * import * as Controllers from "@berth/shared-components/Controllers"
+ * import { Settings } from "@berth/shared-components/Settings"
+ * import { Effect, Layer } from "effect"
+ *
+ * const settings = Layer.succeed(Settings, {
+ *   managementNamespace: "berth-system",
+ *   sharedNamespace: "berth-shared",
+ *   deployment: "berth",
+ *   instance: "berth-0"
+ * })
+ *
+ * export const program = (client: Layer.Layer<Client>) =>
+ *   Effect.flatMap(Controllers.all, (controllers) => Operator.run(controllers)).pipe(
+ *     Effect.provide(Controllers.layer.pipe(Layer.provideMerge(settings))),
+ *     Effect.provide(Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(client)))
+ *   )
+ * ```
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer: Layer.Layer<ProvisionLeases | Records, never, Caches | Settings> = Layer.mergeAll(
+  Records.layer,
+  ProvisionLeases.layer()
+)

@@ -1,0 +1,89 @@
+/**
+ * Deletes environments whose time has come.
+ *
+ * **Guarantees**
+ * - S27: an environment with a `ttl` is deleted once it has passed, also when it is parked on an error. Its status says when that is.
+ *
+ * **Caveats**
+ * - A paused environment is left alone. What decides is the newest object at the API server, so that an extension counts to the end.
+ *
+ * @since 0.1.0
+ */
+import type { Caches } from "@berth/kube/Caches"
+import { Client } from "@berth/kube/Client"
+import * as Controller from "@berth/kube/Controller"
+import type * as Kind from "@berth/kube/Kind"
+import type * as KubeError from "@berth/kube/KubeError"
+import type { Ref } from "@berth/kube/KubeObject"
+import * as Requeue from "@berth/kube/Requeue"
+import * as Watch from "@berth/kube/Watch"
+import * as Manager from "@berth/provisioners/Manager"
+import { Clock, Duration, Effect, Option } from "effect"
+import { Environment } from "./Environment.ts"
+import { Records } from "./Records.ts"
+
+/**
+ * What the controller needs.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Caches | Client | Records
+
+type Raw = Kind.Raw<typeof Environment>
+
+/**
+ * The controller.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<Controller.Controller<Services>, never, Records> = Effect.map(Records, (records) =>
+  Controller.make({
+    name: "environment-expiry",
+    watches: [
+      Watch.on(records.definitions.environments, {
+        when: ({ object, previous }) =>
+          object.status?.expiresAt !== undefined && object.status.expiresAt !== previous?.status?.expiresAt
+      })
+    ],
+    reconcile: expire
+  })
+)
+
+const pausedAnnotation = ({ metadata }: Raw): boolean =>
+  (metadata.annotations?.[Manager.pausedAnnotation] ?? "false") !== "false"
+
+/** Unknown while the status does not speak of this generation: its ttl may be another one. */
+const leftMs = ({ metadata, status }: Raw, nowMs: number): number | undefined =>
+  status?.expiresAt === undefined || status.observedGeneration !== metadata.generation
+    ? undefined
+    : Date.parse(status.expiresAt) - nowMs
+
+const expire = Effect.fnUntraced(function* (
+  ref: Ref
+): Effect.fn.Return<Requeue.Requeue, KubeError.KubeError, Client | Records> {
+  const known = yield* Effect.flatMap(Records, ({ environment }) => environment(ref))
+  if (Option.isNone(known) || known.value.status?.expiresAt === undefined) return Requeue.none
+  const nowMs = yield* Clock.currentTimeMillis
+  const early = Date.parse(known.value.status.expiresAt) - nowMs
+  if (early > 0) return Requeue.after(Duration.millis(early))
+  const client = yield* Client
+  const found = yield* Effect.catchTag(
+    Effect.asSome(client.get(Environment, ref)),
+    "NotFound",
+    () => Effect.succeedNone
+  )
+  if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) return Requeue.none
+  const left = leftMs(found.value, nowMs)
+  if (left === undefined || pausedAnnotation(found.value)) return Requeue.after("1 minute")
+  if (left > 0) return Requeue.after(Duration.millis(left))
+  yield* Effect.logInfo("the environment has lived for its ttl and is deleted", ref)
+  const { resourceVersion, uid } = found.value.metadata
+  yield* Effect.catchTag(
+    client.delete(Environment, ref, { preconditions: { uid, resourceVersion } }),
+    "NotFound",
+    () => Effect.void
+  )
+  return Requeue.none
+})

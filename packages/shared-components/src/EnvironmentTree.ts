@@ -1,0 +1,213 @@
+/**
+ * What is done for one environment: its namespace, its slices, its components; and how it is taken down.
+ *
+ * **Guarantees**
+ * - S22: a component starts as soon as what it needs is ready, whatever the others wait for.
+ * - S5: the labels on the namespace that say which slices it has are mended in each pass.
+ * - A teardown needs nothing but the records and the namespace: the template, the provider and the shared component may be gone.
+ *
+ * @since 0.1.0
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
+import * as Provisioner from "@berth/provisioners/Provisioner"
+import { Effect, Option, Result } from "effect"
+import * as ComponentVariables from "./ComponentVariables.ts"
+import * as ConsumerLabel from "./ConsumerLabel.ts"
+import * as Dependencies from "./Dependencies.ts"
+import type { Environment } from "./Environment.ts"
+import type { Component } from "./EnvironmentTemplate.ts"
+import * as blueprints from "./internal/environments/blueprint.ts"
+import { Reasons } from "./internal/environments/reasons.ts"
+import * as held from "./internal/held.ts"
+import * as Names from "./Names.ts"
+import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records } from "./Records.ts"
+import * as Reservations from "./Reservations.ts"
+import { Settings } from "./Settings.ts"
+import { Slice } from "./Slice.ts"
+import * as SliceSecrets from "./SliceSecrets.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * What the steps need.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Client | Records | Settings
+
+/**
+ * The path, in an environment's progress, under which its components are.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const componentsPath = "environment/deployment/components/"
+
+/**
+ * The tree of an environment that is to be there.
+ *
+ * **Errors**: what keeps it from being deployed at all, of `Environments.Reasons`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = Effect.fn("EnvironmentTree.make")(function* (
+  environment: Environment,
+  arrive: Effect.Effect<string>
+): Effect.fn.Return<Provisioner.Provisioner<Services>, ProvisionError, Services> {
+  const blueprint = yield* blueprints.draw(environment)
+  const namespace = Names.namespace(environment.metadata)
+  const consumer = { ...consumerOfPass(environment), suspended: environment.spec.suspend }
+  const work: Work = { blueprint, consumer, environment, namespace, offers: new Map() }
+  const components = Provisioner.graphResult(
+    "components",
+    blueprint.template.components.map((component, index) => deployed(work, component, index)),
+    Dependencies.edges(blueprint.graph)
+  )
+  return Provisioner.serial("environment", [
+    namespaceOf(environment),
+    only("index", index(environment)),
+    Provisioner.concurrent("deployment", [
+      only("places", Reservations.reserve(consumer, blueprint.wants, arrive)),
+      Result.getOrThrow(components),
+      only("leftovers", ComponentVariables.removeOthers(namespace, withVariables(work)))
+    ])
+  ])
+})
+
+/**
+ * The tree of an environment that is being deleted.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const teardown = (environment: Environment): Provisioner.Provisioner<Services> =>
+  Provisioner.serial("environment", [
+    namespaceOf(environment),
+    Provisioner.make("slices", { provision: Effect.void, deprovision: releaseAll(environment) }),
+    Provisioner.make("components", {
+      provision: Effect.void,
+      deprovision: ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
+    })
+  ])
+
+/** A step that {@link teardown} does in another way. */
+const only = <const N extends string, R>(
+  name: N & Parameters<typeof Provisioner.make<N, void, void, ProvisionError, never, R, never>>[0],
+  provision: Effect.Effect<void, ProvisionError, R>
+) => Provisioner.make<N, void, void, ProvisionError, never, R, never>(name, { provision, deprovision: Effect.void })
+
+interface Work {
+  readonly blueprint: blueprints.Blueprint
+  readonly consumer: Reservations.Consumer
+  readonly environment: Environment
+  readonly namespace: string
+  /** Filled by the components of this pass as they get ready. */
+  readonly offers: Map<string, Readonly<Record<string, string>>>
+}
+
+const consumerOfPass = ({ metadata }: Environment) => ({
+  name: metadata.name,
+  uid: metadata.uid,
+  namespace: Names.namespace(metadata)
+})
+
+// --- The namespace
+
+const namespaceOf = ({ metadata }: Environment) =>
+  ObjectProvisioner.make("namespace", {
+    type: Builtin.Namespace,
+    owner: metadata,
+    object: {
+      metadata: {
+        name: Names.namespace(metadata),
+        labels: { [environmentUidLabel]: metadata.uid, "berth.dev/environment": Names.labelValue(metadata.name) }
+      }
+    }
+  })
+
+const hasPlace = (record: RawSlice): boolean => ["Reserved", "Provisioning", "Bound"].includes(phaseOf(record))
+
+/** While a slice is on its way in or out, its label is its admission's. */
+const index = Effect.fnUntraced(function* ({
+  metadata
+}: Environment): Effect.fn.Return<void, ProvisionError, Services> {
+  const records = yield* Records
+  const name = Names.namespace(metadata)
+  const present = Option.getOrUndefined(yield* records.namespace(name))?.metadata.labels ?? {}
+  const slices = yield* records.slicesOfConsumer(metadata.uid)
+  const moving = ConsumerLabel.labels(slices.filter((record) => !hasPlace(record)).map(({ spec }) => spec))
+  const kept = Object.entries(present).filter(([key]) => moving[key] !== undefined)
+  const wanted = {
+    ...Object.fromEntries(kept),
+    ...ConsumerLabel.labels(slices.filter(hasPlace).map(({ spec }) => spec))
+  }
+  yield* ConsumerLabel.write(name, ConsumerLabel.difference(present, wanted))
+})
+
+// --- The components
+
+const withVariables = ({ blueprint, environment }: Work): ReadonlyArray<Component> =>
+  blueprint.template.components.filter((component) => ComponentVariables.hasAny(environment, component))
+
+const deployed = (work: Work, component: Component, at: number): Provisioner.Provisioner<Services> =>
+  Provisioner.make(component.name, { provision: deploy(work, component, at), deprovision: Effect.void })
+
+const deploy = Effect.fnUntraced(function* (
+  work: Work,
+  component: Component,
+  at: number
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const { blueprint, consumer, environment, namespace, offers } = work
+  const want = blueprint.wants.find((each) => each.component === component.name)
+  if (want !== undefined) {
+    const record = yield* Reservations.bound(consumer, want)
+    if (isNeeded(blueprint, component)) offers.set(component.name, yield* bindingOf(record, want))
+  }
+  if (!ComponentVariables.hasAny(environment, component)) return
+  const place = { environment, namespace, url: blueprint.url, offers }
+  const values = yield* ComponentVariables.render(place, component, at)
+  yield* ComponentVariables.write(place, component, values)
+  if (want === undefined) offers.set(component.name, values)
+})
+
+const isNeeded = ({ graph }: blueprints.Blueprint, { name }: Component): boolean =>
+  [...graph.needs.values()].some((needs) => needs.includes(name))
+
+/** The kept one: whoever writes to the environment's namespace changes nothing (S12). */
+const bindingOf = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice, { component }: Reservations.Want) {
+  const { managementNamespace } = yield* Settings
+  const owner = { sliceId: spec.sliceId, uid: metadata.uid ?? "" }
+  const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
+  return Option.isSome(kept) ? kept.value.binding : yield* Reasons.binding_missing({ component })
+})
+
+// --- Taking it down
+
+/** One that is Orphaned holds nobody up: it waits for a person, and is never torn down by guess (S13). */
+const isHolding = (record: RawSlice): boolean => phaseOf(record) !== "Orphaned"
+
+const releaseAll = Effect.fnUntraced(function* ({
+  metadata
+}: Environment): Effect.fn.Return<void, ProvisionError, Services> {
+  const known = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(metadata.uid))
+  const holding = known.filter(isHolding)
+  const slices = holding.length > 0 ? holding : (yield* listed(metadata.uid)).filter(isHolding)
+  yield* Effect.forEach(slices, Reservations.release, { concurrency: 4, discard: true })
+  if (slices.length > 0) return yield* Reasons.releasing_slices({ slices: held.names(slices) }, held.wait)
+})
+
+/** The cache may not have a record that was just written: before the environment goes, the API server is asked. */
+const listed = Effect.fnUntraced(function* (uid: string) {
+  const { managementNamespace: namespace } = yield* Settings
+  const labelSelector = `${environmentUidLabel}=${uid}`
+  const { items } = yield* KubeFailure.classified(
+    Client.use((client) => client.list(Slice, { namespace, labelSelector }))
+  )
+  return items.filter((record) => consumerOf(record).uid === uid)
+})

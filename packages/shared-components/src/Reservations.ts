@@ -1,0 +1,254 @@
+/**
+ * The records of an environment's slices: which it has, which it asks for, and which it gives up.
+ *
+ * **Guarantees**
+ * - S2: places are asked for one after another, in the order of the shared components' names, and the next one only when the one
+ *   before is there: two environments that want the same two never wait for each other. One that is suspended gives its turn up.
+ * - S7: a record is written before anything else is; it has no ownerReference, so that garbage collection never takes it.
+ * - S13: a record is an environment's by its UID. One that it adopted goes before its own newer one.
+ * - S5: labels of records are an index; they are put back where they differ.
+ *
+ * **Caveats**
+ * - An environment whose template gets another slice later asks for it while it holds the ones it has: the order of names holds
+ *   within what is new only.
+ *
+ * @since 0.1.0
+ */
+import { Client } from "@berth/kube/Client"
+import * as Conditions from "@berth/kube/Conditions"
+import * as KubeObjects from "@berth/kube/KubeObject"
+import type * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import { Clock, Effect, Option } from "effect"
+import { Reasons } from "./internal/environments/reasons.ts"
+import { orNone } from "./internal/request.ts"
+import * as Names from "./Names.ts"
+import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records, sharedComponentUidLabel } from "./Records.ts"
+import * as ScriptJob from "./ScriptJob.ts"
+import { Settings } from "./Settings.ts"
+import { Slice } from "./Slice.ts"
+
+type ProvisionError = Disposition.ProvisionError
+type Services = Client | Records | Settings
+
+/**
+ * Who asks.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Consumer {
+  readonly name: Identifier.Identifier
+  readonly uid: Identifier.Identifier
+  /** The environment's own. */
+  readonly namespace: string
+  readonly suspended: boolean
+}
+
+/**
+ * A slice that a component is to have.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Want {
+  readonly component: Identifier.Identifier
+  readonly shared: { readonly name: Identifier.Identifier; readonly uid: Identifier.Identifier }
+}
+
+/**
+ * Times of arrival, to the microsecond: within a process no two are the same, and each is later than the one before, whatever
+ * the clock does.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const arrivals = (): Effect.Effect<string> => {
+  let last = 0n
+  return Effect.map(Clock.currentTimeNanos, (nanos) => {
+    const now = nanos / 1000n
+    last = now > last ? now : last + 1n
+    const micros = String(last % 1000n).padStart(3, "0")
+    return new Date(Number(last / 1000n)).toISOString().replace("Z", `${micros}Z`)
+  })
+}
+
+/**
+ * The order in which places are asked for: by shared component, then by component.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const inOrder = (wants: ReadonlyArray<Want>): ReadonlyArray<Want> =>
+  wants.toSorted((a, b) => compare(a.shared.name, b.shared.name) || compare(a.component, b.component))
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const isKept = ({ metadata, spec }: RawSlice): boolean =>
+  metadata.deletionTimestamp === undefined && spec.desired !== "Released"
+
+const isAdopted = ({ spec }: RawSlice): boolean => spec.adoptedBy !== undefined
+
+/**
+ * The record that counts for a component, of those that the environment has. An adopted one may be of an earlier shared component of
+ * the name, as after a restored backup: who adopted it has said that it is the one.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const recordOf = (records: ReadonlyArray<RawSlice>, { component, shared }: Want): RawSlice | undefined => {
+  const candidates = records.filter(
+    (record) =>
+      isKept(record) &&
+      consumerOf(record).component === component &&
+      record.spec.sharedComponent.name === shared.name &&
+      (isAdopted(record) || record.spec.sharedComponent.uid === shared.uid)
+  )
+  return candidates.find(isAdopted) ?? candidates[0]
+}
+
+/**
+ * Asks for every place that is wanted, gives up every record that is not, and wants all slices made once all places are there.
+ *
+ * **Errors**: what it waits for, of `Environments.Reasons`.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const reserve = Effect.fn("Reservations.reserve")(function* (
+  consumer: Consumer,
+  wants: ReadonlyArray<Want>,
+  arrive: Effect.Effect<string>
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const records = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(consumer.uid))
+  const counting = wants.flatMap((want) => recordOf(records, want) ?? [])
+  const left = records.filter((record) => isKept(record) && !counting.includes(record))
+  yield* Effect.forEach(left, release, { discard: true })
+  if (consumer.suspended) yield* giveUp(counting, wants)
+  for (const want of inOrder(wants)) {
+    const record = recordOf(records, want)
+    if (record === undefined) return yield* ask(consumer, want, records, arrive)
+    yield* mend(consumer, record)
+    if (phaseOf(record) === "Waiting") return yield* waiting(record, want)
+  }
+  yield* Effect.forEach(
+    counting.filter(({ spec }) => (spec.desired ?? "Reserved") === "Reserved"),
+    (record) => patch(record, { spec: { desired: "Bound" } }),
+    { discard: true }
+  )
+})
+
+/**
+ * Succeeds once the slice is bound, with its record.
+ *
+ * **Errors**: what it waits for, of `Environments.Reasons`.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const bound = Effect.fn("Reservations.bound")(function* (
+  consumer: Consumer,
+  want: Want
+): Effect.fn.Return<RawSlice, ProvisionError, Services> {
+  const records = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(consumer.uid))
+  const { component } = want
+  const record = recordOf(records, want)
+  if (record === undefined) {
+    const names = { component, shared: want.shared.name }
+    return yield* consumer.suspended ? Reasons.suspended(names, rarely) : Reasons.registering(names, rarely)
+  }
+  const phase = phaseOf(record)
+  if (phase === "Bound") return record
+  if (phase === "Waiting") return yield* waiting(record, want)
+  const slice = Option.getOrElse(Identifier.fromString(record.metadata.name), () => component)
+  return yield* Conditions.isTrue(record.status?.conditions, "Stalled")
+    ? Reasons.slice_stalled({ component, slice }, rarely)
+    : Reasons.provisioning_slice({ component }, rarely)
+})
+
+/**
+ * Gives a record up: what it stands for is removed, and then the record.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const release = Effect.fn("Reservations.release")(function* (
+  record: RawSlice
+): Effect.fn.Return<void, ProvisionError, Client> {
+  // In this order: a record that is deleted without having been released is held while its environment lives.
+  if (record.spec.desired !== "Released") yield* patch(record, { spec: { desired: "Released" } })
+  if (record.metadata.deletionTimestamp !== undefined) return
+  const preconditions = { uid: record.metadata.uid }
+  yield* orNone(Client.use((client) => client.delete(Slice, KubeObjects.ref(record), { preconditions })))
+})
+
+/** Whoever waits is woken when a record changes; the delay is for a change that was missed. */
+const rarely = { after: "5 minutes" } as const
+
+const patch = (record: RawSlice, changes: object): Effect.Effect<void, ProvisionError, Client> =>
+  Client.use((client) =>
+    client.patch(Slice, KubeObjects.ref(record), {
+      type: "merge",
+      patch: { metadata: { uid: record.metadata.uid }, ...changes }
+    })
+  ).pipe(orNone, Effect.asVoid)
+
+const waiting = (record: RawSlice, { component, shared }: Want): ProvisionError => {
+  const position = record.status?.position
+  return position === undefined
+    ? Reasons.registering({ component, shared: shared.name }, rarely)
+    : Reasons.waiting_for_place({ component, shared: shared.name, position }, rarely)
+}
+
+/** Who is suspended while it waits leaves the line; a place that it has it keeps. */
+const giveUp = Effect.fnUntraced(function* (counting: ReadonlyArray<RawSlice>, wants: ReadonlyArray<Want>) {
+  const inLine = counting.filter((record) => phaseOf(record) === "Waiting")
+  yield* Effect.forEach(inLine, release, { discard: true })
+  const lacking = inOrder(wants).find((want) => {
+    const record = recordOf(counting, want)
+    return record === undefined || inLine.includes(record)
+  })
+  if (lacking === undefined) return
+  return yield* Reasons.suspended({ component: lacking.component, shared: lacking.shared.name }, rarely)
+})
+
+const labelsOf = (uid: string, sharedUid: string, sliceId: string) => ({
+  [environmentUidLabel]: uid,
+  [sharedComponentUidLabel]: sharedUid,
+  [ScriptJob.sliceIdLabel]: sliceId
+})
+
+const mend = Effect.fnUntraced(function* (consumer: Consumer, record: RawSlice) {
+  const wanted = labelsOf(consumer.uid, record.spec.sharedComponent.uid, record.spec.sliceId)
+  const present = record.metadata.labels ?? {}
+  if (Object.entries(wanted).every(([key, value]) => present[key] === value)) return
+  yield* patch(record, { metadata: { uid: record.metadata.uid, labels: wanted } })
+})
+
+const ask = Effect.fnUntraced(function* (
+  { name, namespace, uid }: Consumer,
+  { component, shared }: Want,
+  records: ReadonlyArray<RawSlice>,
+  arrive: Effect.Effect<string>
+): Effect.fn.Return<never, ProvisionError, Client | Settings> {
+  const { managementNamespace } = yield* Settings
+  const record = Names.sliceRecord({ name, uid }, component, shared)
+  // The same component wants the same slice again: it is another one, but of the same name.
+  if (records.some(({ metadata }) => metadata.name === record)) {
+    return yield* Reasons.previous_slice({ component }, rarely)
+  }
+  const sliceId = Names.sliceId({ environmentUid: uid, component, sharedComponentUid: shared.uid })
+  const draft = {
+    metadata: { name: record, namespace: managementNamespace, labels: labelsOf(uid, shared.uid, sliceId) },
+    spec: {
+      consumer: { name, uid, namespace, component },
+      sharedComponent: { name: shared.name, uid: shared.uid },
+      sliceId,
+      arrivedAt: yield* arrive,
+      desired: "Reserved" as const
+    }
+  }
+  yield* KubeFailure.classified(Client.use((client) => client.create(Slice, draft)))
+  return yield* Reasons.registering({ component, shared: shared.name }, rarely)
+})

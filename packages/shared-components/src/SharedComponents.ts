@@ -1,0 +1,218 @@
+/**
+ * The controller of SharedComponents: checks that an instance is there and can be sliced, counts who uses it, and keeps it while
+ * somebody does.
+ *
+ * **Guarantees**
+ * - S6: one that is being deleted is held while slices of it live, with a condition that names them.
+ * - S11: the instance's Secret is backed up, so that slices can be removed after it is gone.
+ * - S23: parameters are checked against the provider's schema and templates; all problems are in the condition `Valid`.
+ * - Counts are published at most once a second.
+ *
+ * @since 0.1.0
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import type { Caches } from "@berth/kube/Caches"
+import type { Change } from "@berth/kube/Change"
+import { Client } from "@berth/kube/Client"
+import * as Conditions from "@berth/kube/Conditions"
+import type * as Controller from "@berth/kube/Controller"
+import type * as Kind from "@berth/kube/Kind"
+import type { Ref } from "@berth/kube/KubeObject"
+import * as KubeObjects from "@berth/kube/KubeObject"
+import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Watch from "@berth/kube/Watch"
+import * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
+import * as Provisioner from "@berth/provisioners/Provisioner"
+import { Effect, Option } from "effect"
+import * as Instance from "./Instance.ts"
+import * as held from "./internal/held.ts"
+import * as instanceKeys from "./internal/instanceKeys.ts"
+import * as paced from "./internal/paced.ts"
+import { orNone } from "./internal/request.ts"
+import * as unsupported from "./internal/unsupported.ts"
+import * as validity from "./internal/validity.ts"
+import * as Ledger from "./Ledger.ts"
+import * as Names from "./Names.ts"
+import { isInLine, phaseOf, type RawSlice, Records, sharedComponentUidLabel } from "./Records.ts"
+import { Settings } from "./Settings.ts"
+import { SharedComponent } from "./SharedComponent.ts"
+import { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import { Slice } from "./Slice.ts"
+import * as TemplateCheck from "./TemplateCheck.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * Why a shared component is not Ready, or not gone. For its instance's Secret see `Instance.Reasons`.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `provider_missing` | there is no such provider | looked at when there is | create it, or correct the name |
+ * | `provider_not_ready` | the provider's own condition says why | looked at when it is Ready | mend the provider |
+ * | `unsupported` | a field that this version does not serve | nothing | remove the field |
+ * | `parameters_invalid` | parameters that do not fit, or are missing | looked at when the provider changes | mend what the condition `Valid` lists |
+ * | `held_by_slices` | it is being deleted, and slices of it live | looked at when one of them goes | delete their environments |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("shared_component", {
+  provider_missing: Disposition.userActionRequired(
+    "There is no SharedComponentProvider {provider}: create it, or name another one."
+  ),
+  provider_not_ready: Disposition.yield("The provider {provider} is not Ready: see its conditions."),
+  unsupported: Disposition.userActionRequired("This version of the operator does not serve {field}: correct it."),
+  parameters_invalid: Disposition.userActionRequired(
+    "The parameters have {problems} problems, the first at {place}: mend what the condition Valid lists."
+  ),
+  held_by_slices: Disposition.yield("Kept until these slices are gone: {slices}.")
+})
+
+/**
+ * What the controller needs.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Caches | Client | Records | Settings
+
+/**
+ * The controller.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<Controller.Controller<Services>, never, Records> = Effect.map(Records, (records) => {
+  const { providers, sharedComponents, sharedSecrets, slices } = records.definitions
+  return Manager.make({
+    kind: SharedComponent,
+    definition: sharedComponents,
+    inputs: [providers, sharedSecrets],
+    watches: [
+      Watch.mappedEffect(providers, ({ metadata }) => ofProvider(records, metadata.name), { when: changesFate }),
+      Watch.mappedEffect(sharedSecrets, ({ metadata }) => ofSecret(records, metadata.name)),
+      Watch.mappedEffect(slices, (slice) => ifDeleted(records, slice), { when: ({ _tag }) => _tag === "Deleted" }),
+      paced.watch(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), paced.second)
+    ],
+    provisioner: (shared) =>
+      Provisioner.make("shared-component", { provision: serve(shared), deprovision: release(shared) }),
+    status: (shared) => counts(records, shared)
+  })
+})
+
+// --- Whom a change concerns
+
+const sharedOf = ({ metadata, spec }: RawSlice): Ref => ({
+  name: spec.sharedComponent.name,
+  namespace: metadata.namespace
+})
+
+const ofProvider = (records: Records["Service"], name: string) =>
+  Effect.map(records.sharedComponentsOfProvider(name), (all) => all.map(KubeObjects.ref))
+
+const ofSecret = Effect.fnUntraced(function* (records: Records["Service"], secret: string) {
+  const users = yield* records.providersWithSecret(secret)
+  return (yield* Effect.forEach(users, ({ metadata }) => ofProvider(records, metadata.name))).flat()
+})
+
+/** Counting may wait, letting go of what is being deleted should not. */
+const ifDeleted = (records: Records["Service"], slice: RawSlice) =>
+  Effect.map(records.sharedComponent(slice.spec.sharedComponent.name), (found) =>
+    Option.exists(found, ({ metadata }) => metadata.deletionTimestamp !== undefined) ? [sharedOf(slice)] : []
+  )
+
+const isReady = ({ metadata, status }: Kind.Raw<typeof SharedComponentProvider>): boolean =>
+  Conditions.isTrue(status?.conditions, "Ready", metadata.generation)
+
+const changesFate = (change: Change<Kind.Raw<typeof SharedComponentProvider>>): boolean =>
+  Watch.desired(change) || (change.previous !== undefined && isReady(change.previous) !== isReady(change.object))
+
+const changesCounts = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
+  _tag !== "Modified" ||
+  previous === undefined ||
+  isInLine(object) !== isInLine(previous) ||
+  phaseOf(object) !== phaseOf(previous)
+
+// --- The status
+
+const counts = Effect.fnUntraced(function* (records: Records["Service"], { metadata, spec, status }: SharedComponent) {
+  const all = yield* records.slicesOfSharedComponent(metadata.uid)
+  const provider = yield* records.provider(spec.providerRef.name)
+  const generation = Option.getOrUndefined(provider)?.metadata.generation ?? status?.providerGeneration
+  return {
+    consumers: all.filter((slice) => phaseOf(slice) !== "Waiting").length,
+    waiting: all.filter(isInLine).length,
+    providerGeneration: generation
+  }
+})
+
+// --- Serving
+
+const serve = Effect.fnUntraced(function* (
+  shared: SharedComponent
+): Effect.fn.Return<void, ProvisionError, Client | Settings> {
+  const provider = yield* providerOf(shared.spec.providerRef.name)
+  const missing = unsupported.ofSharedComponent(shared.spec)
+  const problems = [...missing, ...TemplateCheck.sharedComponent(shared.spec, provider.spec)]
+  yield* validity.publish(SharedComponent, shared, problems)
+  const [first] = problems
+  if (first !== undefined) {
+    const details = { why: validity.why(problems) }
+    return yield* first.reason === "Unsupported"
+      ? Reasons.unsupported({ field: validity.place(first) }, details)
+      : Reasons.parameters_invalid({ problems: problems.length, place: validity.place(first) }, details)
+  }
+  const { external } = provider.spec
+  if (external === undefined) return yield* Reasons.provider_not_ready({ provider: provider.metadata.name })
+  const { sharedNamespace } = yield* Settings
+  const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
+  const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
+  yield* Instance.backUp(shared.metadata, values)
+})
+
+const providerOf = Effect.fnUntraced(function* (
+  name: Identifier.Identifier
+): Effect.fn.Return<SharedComponentProvider, ProvisionError, Client | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const found = yield* Manager.input(SharedComponentProvider, { name, namespace })
+  if (Option.isNone(found)) return yield* Reasons.provider_missing({ provider: name })
+  const notReady = Reasons.provider_not_ready({ provider: name }, held.wait)
+  if (!isReady(found.value) || found.value.metadata.deletionTimestamp !== undefined) return yield* notReady
+  return yield* Effect.mapError(SharedComponentProvider.decode(found.value), () => notReady)
+})
+
+// --- Letting go
+
+const release = Effect.fnUntraced(function* ({
+  metadata
+}: SharedComponent): Effect.fn.Return<void, ProvisionError, Client | Records | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const known = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(metadata.uid))
+  const slices = known.length > 0 ? known : yield* living(metadata.uid, namespace)
+  if (slices.length > 0) return yield* Reasons.held_by_slices({ slices: held.names(slices) }, held.wait)
+  yield* dropped(Builtin.ConfigMap, Names.ledger(metadata.name), namespace, metadata.uid)
+  yield* dropped(Builtin.Lease, Names.provisionLease(metadata.name), namespace)
+  yield* Instance.removeBackup(metadata)
+})
+
+/** The cache may not have a record that was just written: before the last trace goes, the API server is asked. */
+const living = (uid: string, namespace: string) =>
+  Client.use((client) => client.list(Slice, { namespace, labelSelector: `${sharedComponentUidLabel}=${uid}` })).pipe(
+    KubeFailure.classified,
+    Effect.map(({ items }) => items.filter(({ spec }) => spec.sharedComponent.uid === uid))
+  )
+
+/** Where a UID is given, only what was made for it. */
+const dropped = Effect.fnUntraced(function* (type: ResourceType, name: string, namespace: string, uid?: string) {
+  const client = yield* Client
+  const ref = { name, namespace }
+  const found = yield* orNone(client.get(type, ref))
+  if (Option.isNone(found)) return
+  const { annotations, uid: own } = found.value.metadata
+  if (uid !== undefined && annotations?.[Ledger.ownerAnnotation] !== uid) return
+  yield* orNone(client.delete(type, ref, { preconditions: { uid: own } }))
+})

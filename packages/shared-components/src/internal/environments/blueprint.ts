@@ -1,0 +1,119 @@
+/** What an environment is to be, once everything that can be checked beforehand is in order. */
+import type { Client } from "@berth/kube/Client"
+import type * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
+import * as Manager from "@berth/provisioners/Manager"
+import { Effect, Option, Result } from "effect"
+import * as Dependencies from "../../Dependencies.ts"
+import { Environment } from "../../Environment.ts"
+import { EnvironmentTemplate } from "../../EnvironmentTemplate.ts"
+import * as Names from "../../Names.ts"
+import { Records } from "../../Records.ts"
+import type { Want } from "../../Reservations.ts"
+import { Settings } from "../../Settings.ts"
+import * as TemplateCheck from "../../TemplateCheck.ts"
+import type { Problem } from "../problem.ts"
+import * as sources from "../sources.ts"
+import * as unsupported from "../unsupported.ts"
+import * as validity from "../validity.ts"
+import * as world from "../world.ts"
+import { Reasons } from "./reasons.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+export interface Blueprint {
+  readonly template: EnvironmentTemplate["spec"]
+  readonly graph: Dependencies.Graph
+  /** The slices that are wanted. */
+  readonly wants: ReadonlyArray<Want>
+  readonly url: string | undefined
+}
+
+interface Look {
+  readonly template: EnvironmentTemplate
+  readonly known: world.Known
+  readonly ofTemplate: ReadonlyArray<Problem>
+  readonly own: ReadonlyArray<Problem>
+}
+
+/** Where an environment is reached. */
+export const urlOf = (name: string, { ingress }: Pick<EnvironmentTemplate["spec"], "ingress">): string | undefined =>
+  ingress === undefined ? undefined : `https://${Names.slug(name)}.${ingress.domain}`
+
+const look = Effect.fnUntraced(function* <E, R>(
+  environment: Environment,
+  template: EnvironmentTemplate,
+  source: world.Source<E, R>
+): Effect.fn.Return<Look, E, R> {
+  const known = yield* world.load(template.spec, source)
+  return {
+    template,
+    known,
+    ofTemplate: [...unsupported.ofTemplate(template.spec), ...TemplateCheck.environmentTemplate(template.spec, known)],
+    own: [
+      ...unsupported.ofEnvironment(environment.spec),
+      ...TemplateCheck.environment(environment.spec, template.spec, known)
+    ]
+  }
+})
+
+const isInOrder = ({ ofTemplate, own }: Look): boolean => ofTemplate.length === 0 && own.length === 0
+
+/** From the caches, which is enough where all is in order. */
+const fromCaches = Effect.fnUntraced(function* (environment: Environment) {
+  const records = yield* Records
+  const raw = yield* records.template(environment.spec.templateRef.name)
+  if (Option.isNone(raw)) return undefined
+  const template = yield* Effect.option(EnvironmentTemplate.decode(raw.value))
+  return Option.isNone(template) ? undefined : yield* look(environment, template.value, yield* sources.cached)
+})
+
+/** Nobody is told of a problem before the API server was asked, and everything that was read may heal it. */
+const fromTruth = Effect.fnUntraced(function* (
+  environment: Environment
+): Effect.fn.Return<Look, ProvisionError, Client | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const { name } = environment.spec.templateRef
+  const raw = yield* Manager.input(EnvironmentTemplate, { name, namespace })
+  if (Option.isNone(raw)) return yield* Reasons.template_missing({ template: name })
+  const template = yield* Effect.mapError(EnvironmentTemplate.decode(raw.value), (error) =>
+    Reasons.template_invalid({ template: name, place: Identifier.of("spec") }, { why: error.message })
+  )
+  return yield* look(environment, template, yield* sources.truth)
+})
+
+const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): ProvisionError | undefined => {
+  const { name } = template.metadata
+  const [unserved, first] = [[...own, ...ofTemplate].find(({ reason }) => reason === "Unsupported"), ofTemplate[0]]
+  const details = { why: validity.why([...ofTemplate, ...own]) }
+  if (unserved !== undefined) {
+    const ofEnvironment = own.includes(unserved)
+    const kind = ofEnvironment ? Identifier.of("Environment") : Identifier.of("EnvironmentTemplate")
+    const object = ofEnvironment ? environment.metadata.name : name
+    return Reasons.unsupported({ field: validity.place(unserved), kind, name: object }, details)
+  }
+  if (first !== undefined) return Reasons.template_invalid({ template: name, place: validity.place(first) }, details)
+  const [mine] = own
+  return mine && Reasons.environment_invalid({ template: name, place: validity.place(mine) }, details)
+}
+
+const wantsOf = ({ known, template }: Look): ReadonlyArray<Want> =>
+  template.spec.components.flatMap(({ name, sharedComponentRef }) => {
+    const shared = sharedComponentRef && known.identity(sharedComponentRef.name)
+    return shared === undefined ? [] : [{ component: name, shared: { name: shared.name, uid: shared.uid } }]
+  })
+
+/** The blueprint, or what keeps the environment from having one (S22, S23): before anything is deployed. */
+export const draw = Effect.fn("Environments.draw")(function* (
+  environment: Environment
+): Effect.fn.Return<Blueprint, ProvisionError, Client | Records | Settings> {
+  const first = yield* fromCaches(environment)
+  const found = first !== undefined && isInOrder(first) ? first : yield* fromTruth(environment)
+  yield* validity.publish(Environment, environment, found.own)
+  const refused = refuse(found, environment)
+  if (refused !== undefined) return yield* Effect.fail(refused)
+  const template = found.template.spec
+  // The checks include everything that a graph can fail with.
+  const graph = Result.getOrThrow(Dependencies.graph(template, environment.spec))
+  return { template, graph, wants: wantsOf(found), url: urlOf(environment.metadata.name, template) }
+})

@@ -1,0 +1,40 @@
+/** Why an environment is not Ready, or not gone; documented at `Environments.Reasons`. */
+import * as Disposition from "@berth/provisioners/Disposition"
+
+export const Reasons = Disposition.vocabulary("environment", {
+  template_missing: Disposition.userActionRequired(
+    "There is no EnvironmentTemplate {template}: create it, or name another one."
+  ),
+  template_invalid: Disposition.userActionRequired(
+    "The template {template} is not in order, at {place}: mend what its condition Valid lists."
+  ),
+  environment_invalid: Disposition.userActionRequired(
+    "The environment does not fit its template {template}, at {place}: mend what the condition Valid lists."
+  ),
+  unsupported: Disposition.userActionRequired(
+    "This version of the operator does not serve {field} of the {kind} {name}: remove it."
+  ),
+  registering: Disposition.yield("Asking for a place at {shared}, for {component}."),
+  waiting_for_place: Disposition.yield("Waiting for a place at {shared}, for {component}: number {position} in line."),
+  previous_slice: Disposition.yield("Waiting until the slice that {component} had before is gone."),
+  suspended: Disposition.yield("Suspended before {component} had a place at {shared}: its turn is given up."),
+  provisioning_slice: Disposition.yield("The slice of {component} is being made."),
+  slice_stalled: Disposition.yield("The slice of {component} needs somebody: see the conditions of the Slice {slice}."),
+  binding_missing: Disposition.yield("Waiting for the binding of {component}."),
+  secret_missing: Disposition.userActionRequired(
+    "The variable {variable} of {component} names the Secret {secret}, which is not in the namespace {namespace}: create it."
+  ),
+  secret_not_allowed: Disposition.userActionRequired(
+    "The variable {variable} of {component} names the Secret {secret}, which is not for environments: label it berth.dev/for-environments=true."
+  ),
+  secret_key_missing: Disposition.userActionRequired(
+    "The variable {variable} of {component} names a key that the Secret {secret} does not have: add it."
+  ),
+  slice_key_missing: Disposition.userActionRequired(
+    "The variable {variable} of {component} names a key that the binding of {slice} does not have: correct it."
+  ),
+  variables_failed: Disposition.userActionRequired(
+    "The variables of {component} cannot be rendered: see {place}, which reads what is not there or does not fit."
+  ),
+  releasing_slices: Disposition.yield("Waiting until these slices are gone: {slices}.")
+})

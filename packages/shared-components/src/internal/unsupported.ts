@@ -1,0 +1,31 @@
+/** Fields that the API server accepts and that this version of the operator does not serve. None of them is silently ignored. */
+import type { Environment } from "../Environment.ts"
+import type { EnvironmentTemplate } from "../EnvironmentTemplate.ts"
+import type { SharedComponent } from "../SharedComponent.ts"
+import type { SharedComponentProvider } from "../SharedComponentProvider.ts"
+import type { Problem } from "./problem.ts"
+
+const unsupported = (where: string, sentence: string): Problem => ({ reason: "Unsupported", where, sentence })
+
+const remove = "this version of the operator does not serve it: remove it"
+
+export const ofTemplate = ({ components }: EnvironmentTemplate["spec"]): ReadonlyArray<Problem> =>
+  components.flatMap(({ helm, readiness }, index) => [
+    ...(helm === undefined ? [] : [unsupported(`spec.components[${index}].helm`, remove)]),
+    ...(readiness === undefined ? [] : [unsupported(`spec.components[${index}].readiness`, remove)])
+  ])
+
+export const ofEnvironment = ({ target }: Environment["spec"]): ReadonlyArray<Problem> =>
+  target === undefined ? [] : [unsupported("spec.target", remove)]
+
+export const ofSharedComponent = ({ idle }: SharedComponent["spec"]): ReadonlyArray<Problem> =>
+  idle.action === "Suspend"
+    ? [unsupported("spec.idle.action", "this version of the operator suspends nothing: use Keep")]
+    : []
+
+export const ofProvider = (spec: SharedComponentProvider["spec"]): ReadonlyArray<Problem> => [
+  ...(["workload", "databaseProvider", "instanceSecret", "check", "list", "rotate"] as const).flatMap((field) =>
+    spec[field] === undefined ? [] : [unsupported(`spec.${field}`, remove)]
+  ),
+  ...(spec.outputs.length === 0 ? [] : [unsupported("spec.outputs", remove)])
+]

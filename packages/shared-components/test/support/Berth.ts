@@ -1,0 +1,212 @@
+/**
+ * A cluster with Berth at work, and the words in which tests speak about it.
+ *
+ * The cluster is embedded, the controllers are the real ones, and Jobs end as the test says.
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import * as Caches from "@berth/kube/Caches"
+import { Client } from "@berth/kube/Client"
+import * as Conditions from "@berth/kube/Conditions"
+import * as Kind from "@berth/kube/Kind"
+import type { Draft, KubeObject } from "@berth/kube/KubeObject"
+import * as Operator from "@berth/kube/Operator"
+import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Cluster from "@berth/testing/Cluster"
+import { Context, Effect, Exit, Layer, References, Scope } from "effect"
+import * as Controllers from "../../src/Controllers.ts"
+import { Environment } from "../../src/Environment.ts"
+import { EnvironmentTemplate } from "../../src/EnvironmentTemplate.ts"
+import * as Names from "../../src/Names.ts"
+import { Settings } from "../../src/Settings.ts"
+import { SharedComponent } from "../../src/SharedComponent.ts"
+import { SharedComponentProvider } from "../../src/SharedComponentProvider.ts"
+import { Slice } from "../../src/Slice.ts"
+import * as Scripts from "./Scripts.ts"
+import * as Watching from "./Watching.ts"
+
+export const management = "berth-system"
+export const shared = "berth-shared"
+const kinds = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment]
+
+type Spec<K> = Kind.Raw<K> extends { readonly spec: infer S } ? S : never
+type Fields = Readonly<Record<string, string>>
+
+interface Conditioned extends KubeObject {
+  readonly status?: {
+    readonly conditions?: ReadonlyArray<{
+      readonly type: string
+      readonly status: string
+      readonly reason: string
+      readonly message: string
+      readonly observedGeneration?: number
+    }>
+  }
+}
+
+const conditionOf = (object: Conditioned | undefined, type: string) => {
+  const found = Conditions.get(object?.status?.conditions, type)
+  return found?.observedGeneration === object?.metadata.generation ? found : undefined
+}
+
+const decoded = ({ data }: { readonly data?: Fields }): Fields =>
+  Object.fromEntries(
+    Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")])
+  )
+
+const at = (name: string) => ({ name, namespace: management })
+
+const script = { image: "berth", script: "echo {{ .Slice.Id | shellQuote }}" }
+
+/** A provider of an instance that is there already. */
+export const postgres: Spec<typeof SharedComponentProvider> = {
+  external: { secretRef: { name: "pg" }, keys: ["host", "port", "password"] },
+  provision: script,
+  deprovision: script,
+  binding: { URL: "postgres://{{ .Host }}:{{ .Port }}/{{ .Slice.Id }}", PASSWORD: "{{ .Env.GeneratedSecret }}" }
+}
+
+/** The slice that most templates have. */
+export const db = { name: "db", sharedComponentRef: { name: "postgres" } }
+/** A component that needs it. */
+export const web = { name: "web", env: { DATABASE_URL: "{{ .Components.db.URL }}" } }
+
+const settings = (instance: string): Settings["Service"] => ({
+  managementNamespace: management,
+  sharedNamespace: shared,
+  deployment: "berth",
+  instance
+})
+
+/** The operator as a process: it can be killed and started again. */
+const makeOperator = Effect.fnUntraced(function* (client: Client["Service"]) {
+  const outer = yield* Effect.scope
+  let starts = 0
+  let running: Scope.Closeable | undefined
+  const start = Effect.gen(function* () {
+    running = yield* Scope.fork(outer)
+    const base = Layer.mergeAll(
+      Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(Layer.succeed(Client, client))),
+      Layer.succeed(Settings, settings(`instance-${++starts}`))
+    )
+    const all = Controllers.layer.pipe(Layer.provideMerge(base), Layer.fresh)
+    const context = yield* Scope.provide(Layer.build(all), running)
+    const program = Effect.flatMap(Controllers.all, (controllers) => Operator.run(controllers, { grace: 0 }))
+    yield* Effect.forkIn(Effect.provideContext(program, context), running)
+  })
+  const kill = Effect.suspend(() => (running === undefined ? Effect.void : Scope.close(running, Exit.void)))
+  return { start, kill }
+})
+
+const build = Effect.gen(function* () {
+  const client = yield* Client
+  const watching = yield* Watching.make
+  const scripts = yield* Scripts.make
+  yield* Effect.forEach(kinds, (kind) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(kind)), {
+    discard: true
+  })
+  yield* Effect.forEach([management, shared], (name) => client.create(Builtin.Namespace, { metadata: { name } }))
+  const operator = yield* makeOperator(client)
+
+  const exists = <O extends KubeObject>(type: ResourceType<O>, draft: Draft<O>) =>
+    Effect.orDie(client.apply(type, draft, { force: true, fieldManager: "kubectl" }))
+  const edit = <O extends KubeObject>(type: ResourceType<O>, name: string, patch: object, namespace = management) =>
+    Effect.orDie(client.patch(type, { name, namespace }, { type: "merge", patch }, { fieldManager: "kubectl-edit" }))
+  const remove = (type: ResourceType, name: string, namespace = management) =>
+    Effect.orDie(client.delete(type, { name, namespace }))
+  const read = <O extends KubeObject>(type: ResourceType<O>, name: string, namespace = management) =>
+    Effect.orDie(client.get(type, { name, namespace }))
+
+  const ready = <O extends Conditioned>(kind: ResourceType<O>, name: string) =>
+    watching.until(
+      kind,
+      at(name),
+      (object) => (conditionOf(object, "Ready")?.status === "True" ? object : undefined),
+      "Ready"
+    )
+  const says = (kind: ResourceType<Conditioned>, name: string, reason: string, type = "Ready") =>
+    watching.until(
+      kind,
+      at(name),
+      (object) => {
+        const found = conditionOf(object, type)
+        return found?.reason === reason ? found : undefined
+      },
+      `${type} with the reason ${reason}`
+    )
+  const gone = (type: ResourceType, name: string, namespace: string | undefined = management) =>
+    watching.until(type, { name, namespace }, (object) => (object === undefined ? true : undefined), "gone")
+
+  const namespaceOf = (environment: string) =>
+    Effect.map(read(Environment, environment), ({ metadata }) =>
+      Names.namespace({ name: environment, uid: metadata.uid ?? "" })
+    )
+  /** Of the environment's own namespace. */
+  const secret = Effect.fnUntraced(function* (environment: string, name: string) {
+    const namespace = yield* namespaceOf(environment)
+    return yield* watching.until(Builtin.Secret, { name, namespace }, (found) =>
+      found === undefined ? undefined : decoded(found)
+    )
+  })
+
+  return {
+    client,
+    operator,
+    scripts,
+    ...watching,
+    exists,
+    edit,
+    remove,
+    read,
+    ready,
+    says,
+    gone,
+    namespaceOf,
+    /** The Secret that says how the instance is reached. */
+    instance: (data: Fields = { host: "pg.test", port: "5432", password: "admin-secret" }, name = "pg") =>
+      exists(Builtin.Secret, {
+        metadata: { name, namespace: shared },
+        data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString("base64")]))
+      }),
+    provider: (name = "postgres", fields: Partial<Spec<typeof SharedComponentProvider>> = {}) =>
+      exists(SharedComponentProvider, { metadata: at(name), spec: { ...postgres, ...fields } }),
+    sharedComponent: (name = "postgres", fields: Partial<Spec<typeof SharedComponent>> = {}) =>
+      exists(SharedComponent, { metadata: at(name), spec: { providerRef: { name: "postgres" }, ...fields } }),
+    template: (
+      name = "shop",
+      components: Spec<typeof EnvironmentTemplate>["components"] = [db, web],
+      fields: Partial<Spec<typeof EnvironmentTemplate>> = {}
+    ) =>
+      exists(EnvironmentTemplate, {
+        metadata: at(name),
+        spec: { ingress: { domain: "example.test" }, components, ...fields }
+      }),
+    environment: (name: string, fields: Partial<Spec<typeof Environment>> = {}) =>
+      exists(Environment, { metadata: at(name), spec: { templateRef: { name: "shop" }, ...fields } }),
+    /** The records of an environment, by name of it, once there are so many. */
+    slices: (environment: string, count = 1) =>
+      watching.untilAll(Slice, (all) => {
+        const own = all.filter(({ spec }) => (spec.adoptedBy ?? spec.consumer).name === environment)
+        return own.length === count ? own : undefined
+      }),
+    binding: (environment: string, component = "db") => secret(environment, Names.binding(component)),
+    env: (environment: string, component = "web") => secret(environment, Names.componentEnv(component))
+  }
+})
+
+/** Everything that a test can say. */
+export type Berth = Effect.Success<typeof build>
+
+/** The cluster with its kinds and namespaces, and the operator ready to be started. */
+export const stopped = Effect.gen(function* () {
+  const base = Caches.layer.pipe(Layer.provideMerge(Cluster.embeddedWithClient()), Layer.fresh)
+  const context: Context.Context<Client | Caches.Caches> = yield* Layer.build(base)
+  return yield* Effect.orDie(Effect.provideContext(build, context))
+})
+
+/** The same with the operator at work, and with a Postgres: instance, provider and shared component. */
+export const started = Effect.tap(stopped, ({ instance, operator, provider, sharedComponent }) =>
+  Effect.all([operator.start, instance(), provider(), sharedComponent()])
+)
+
+/** Keeps the log of the operator out of the test's output; what a test expects of the log it reads itself. */
+export const quiet = Effect.provideService(References.MinimumLogLevel, "None")
