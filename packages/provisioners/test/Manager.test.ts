@@ -130,7 +130,7 @@ describe("Manager", () => {
 
       it.effect("P14: an object that others hold in deletion, and that this manager never held, is left alone", () =>
         Effect.gen(function* () {
-          const { calls, change, create, delete: remove, forget, serve, writes } = yield* scenario("not-held")
+          const { all, calls, change, create, delete: remove, forget, serve } = yield* scenario("not-held")
           yield* create
           yield* change({ metadata: { finalizers: ["example.com/other"] } })
           yield* remove
@@ -139,7 +139,7 @@ describe("Manager", () => {
           yield* serve
 
           assert.deepStrictEqual(calls, [])
-          assert.deepStrictEqual(yield* writes, [])
+          assert.deepStrictEqual(yield* all, ["get widgets not-held"])
         })
       )
     })
@@ -609,6 +609,28 @@ describe("Manager", () => {
 
           assert.strictEqual(calls.length, row.revived ? 2 : 1)
           assert.deepInclude(provisioning?.parked?.inputs[0], { kind: "Secret", ...secret })
+        })
+      )
+
+      it.effect("P19: an input that changes and does not help leaves an object parked since when it was", () =>
+        Effect.gen(function* () {
+          const client = yield* Client.Client
+          const secret = { name: "input-useless", namespace: "default" }
+          const { behaviour, calls, create, serve, status } = yield* scenario("still-waits")
+          yield* create
+          behaviour.provision = Effect.andThen(Manager.input(Builtin.Secret, secret), Effect.fail(Reasons.no_secret()))
+          yield* serve
+          const before = (yield* status).provisioning
+          yield* TestClock.adjust("1 hour")
+          yield* client.create(Builtin.Secret, { metadata: secret })
+
+          yield* serve
+
+          const after = (yield* status).provisioning
+          assert.strictEqual(calls.length, 2)
+          assert.strictEqual(after?.parked?.since, before?.parked?.since)
+          assert.strictEqual(after?.attempts, 2)
+          assert.notStrictEqual(after?.parked?.inputs[0]?.fingerprint, before?.parked?.inputs[0]?.fingerprint)
         })
       )
 

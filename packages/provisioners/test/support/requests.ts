@@ -6,16 +6,6 @@ const readVerbs = ["get", "list", "watch"]
 
 type Verb = "get" | "patch" | "apply" | "delete" | "create" | "update"
 
-const shim = <A, E extends { readonly message: string }>(
-  first: Effect.Effect<A, E>,
-  second: () => Effect.Effect<A, E>
-) =>
-  Effect.catchIf(
-    first,
-    (error) => "detail" in error && String(error.detail).startsWith("resourceVersion should not"),
-    second
-  )
-
 /** What the client was asked, in order, as `verb plural name`. */
 export class Requests extends Context.Service<
   Requests,
@@ -55,12 +45,7 @@ export const recorded: Layer.Layer<Client.Client | Requests, never, Client.Clien
       patch: (type, ref, patch, options) =>
         Effect.andThen(note("patch", type, ref.name, options?.subresource), client.patch(type, ref, patch, options)),
       apply: (type, object, options) =>
-        Effect.andThen(
-          note("apply", type, object.metadata.name),
-          shim(client.apply(type, object, options), () =>
-            client.apply(type, { ...object, metadata: { ...object.metadata, resourceVersion: "" } }, options)
-          )
-        ),
+        Effect.andThen(note("apply", type, object.metadata.name), client.apply(type, object, options)),
       delete: (type, ref, options) => Effect.andThen(note("delete", type, ref.name), client.delete(type, ref, options))
     })
     const isWrite = (request: string) => !readVerbs.some((verb) => request.startsWith(verb))

@@ -48,7 +48,7 @@ const Shape: Schema.Codec<Shape> = Schema.Union([
 export const shapes = Arbitrary.schema(Shape)
 
 /** Child `index` of a graph needs every earlier child that its salt picks. */
-export const needs = (salt: number, index: number): ReadonlyArray<number> =>
+const needs = (salt: number, index: number): ReadonlyArray<number> =>
   Array.from({ length: index }, (_, other) => other).filter((other) => (salt >> (index + other)) % 2 === 1)
 
 export const Reasons = Disposition.vocabulary("leaf", {
