@@ -34,7 +34,14 @@ const described =
   (description: string): (<S extends Schema.Top>(self: S) => S["Rebuild"]) =>
   (self) =>
     Schema.annotateEncoded({ description })(self)
-const Time = Schema.DateTimeUtcFromString.pipe(Schema.annotateEncoded({ format: "date-time" }))
+/** What the API server and JavaScript read alike: of a date-time with a comma or an odd offset only one of them makes sense. */
+const rfc3339 =
+  /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$/u
+
+const Time = Schema.String.check(Schema.isPattern(rfc3339)).pipe(
+  Schema.decodeTo(Schema.DateTimeUtc, SchemaTransformation.dateTimeUtcFromString),
+  Schema.annotateEncoded({ format: "date-time" })
+)
 
 /** Flat, and without the disposition, which is the state. */
 const Stored = Schema.Struct({

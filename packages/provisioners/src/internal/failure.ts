@@ -2,7 +2,7 @@
 import { type Cause, Data, Duration } from "effect"
 import type { Identifier } from "../Identifier.ts"
 
-export const TypeId: unique symbol = Symbol("@berth/provisioners/Failure")
+const TypeId: unique symbol = Symbol("@berth/provisioners/Failure")
 
 /**
  * What the controller should do next after a pass that did not finish.

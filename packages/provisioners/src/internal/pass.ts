@@ -96,7 +96,7 @@ const internalError = (cause: Cause.Cause<unknown>) =>
  * Leaves one failure, or an interruption of this very fiber: handlers do not run for that, so an interrupt that one sees is
  * foreign, and no better than a defect.
  */
-export const settle = <R>(effect: Pass<R>): Pass<R> =>
+const settle = <R>(effect: Pass<R>): Pass<R> =>
   Effect.catchCause(effect, (cause) => {
     const [first, ...rest] = cause.reasons.filter(Cause.isFailReason).map((reason) => reason.error)
     const onlyFailures = first !== undefined && rest.length + 1 === cause.reasons.length
