@@ -89,7 +89,7 @@ describe("Patches in the embedded cluster", () => {
     scenario((api) =>
       Effect.gen(function* () {
         const pods = `${core}/pods`
-        const containers = [{ name: "a", image: "1" }]
+        const containers = ["a", "b"].map((name) => ({ name, image: "1" }))
         yield* api.post(pods, { metadata: { name: "p" }, spec: { containers } })
         const image = { spec: { containers: [{ name: "a", image: "2" }] } }
 
@@ -107,8 +107,8 @@ describe("Patches in the embedded cluster", () => {
         const failed = yield* json([{ op: "test", path: "/data/l", value: "w" }])
 
         assert.deepStrictEqual(
-          [strategic.at("spec.containers.0.image"), strategic.at("spec.containers.0.imagePullPolicy")],
-          ["2", "Always"]
+          [strategic.at("spec.containers.0.image"), strategic.at("spec.containers.1.image")],
+          ["2", "1"]
         )
         assert.deepStrictEqual(merged.at("data"), { l: "w", m: "x" })
         assert.deepStrictEqual([tested.at("data.l"), failed.status], ["y", 422])

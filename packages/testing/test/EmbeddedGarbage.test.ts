@@ -78,10 +78,13 @@ describe("What the embedded cluster does by itself", () => {
       Effect.gen(function* () {
         const a = yield* api.post(path, { metadata: { name: "a" } })
         yield* api.post(path, owned("stray", owner(a, { uid: "other" })))
+        yield* api.post(path, owned("mistaken", owner(a, { name: "b" })))
+        yield* api.post("/api/v1/namespaces/kube-public/configmaps", owned("far", owner(a)))
         yield* api.post(path, owned("kept", owner(a)))
+        const far = yield* api.get("/api/v1/namespaces/kube-public/configmaps")
         const left = yield* api.get(path)
 
-        assert.deepStrictEqual(namesOf(left), ["a", "kept", fixed])
+        assert.deepStrictEqual([namesOf(left), namesOf(far)], [["a", "kept", fixed], [fixed]])
       })
     )
   )

@@ -90,7 +90,9 @@ describe("The embedded cluster's objects", () => {
         const patched = yield* api.merge(`${configMaps}/b?dryRun=All`, { data: { k: "v" } })
         const deleted = yield* api.send("DELETE", `${configMaps}/b?dryRun=All`)
         const left = yield* api.get(configMaps)
+        const unchanged = yield* api.get(`${configMaps}/b`)
 
+        assert.strictEqual(unchanged.at("data"), undefined)
         assert.deepStrictEqual([created.status, patched.status, deleted.status], [201, 200, 200])
         assert.match(String(created.at("metadata.name")), /^a-[a-z0-9]{5}$/u)
         assert.deepStrictEqual(patched.at("data"), { k: "v" })
@@ -226,6 +228,28 @@ describe("The embedded cluster's objects", () => {
 
         assert.strictEqual(marked.at("metadata.deletionGracePeriodSeconds"), 30)
         assert.deepStrictEqual([namesOf(kept), namesOf(left)], [["busy"], []])
+      })
+    )
+  )
+
+  it.effect("T3: a claim for storage waits for the Pods that use it", () =>
+    scenario((api) =>
+      Effect.gen(function* () {
+        const claims = `${core}/persistentvolumeclaims`
+        const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } }
+        const volumes = [{ name: "v", persistentVolumeClaim: { claimName: "used" } }]
+        const containers = [{ name: "c", image: "i" }]
+        yield* api.post(claims, { metadata: { name: "used" }, spec })
+        yield* api.post(claims, { metadata: { name: "free" }, spec })
+        yield* api.post(`${core}/pods`, { metadata: { name: "p" }, spec: { volumes, containers } })
+
+        yield* api.delete(`${claims}/used`)
+        yield* api.delete(`${claims}/free`)
+        const waiting = yield* api.get(claims)
+        yield* api.delete(`${core}/pods/p`)
+        const left = yield* api.get(claims)
+
+        assert.deepStrictEqual([namesOf(waiting), namesOf(left)], [["used"], []])
       })
     )
   )

@@ -1,9 +1,9 @@
 import * as Client from "@berth/kube/Client"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Fiber, Layer, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import * as Cluster from "../src/Cluster.ts"
-import { trackingFinalizer } from "../src/internal/jobStatus.ts"
+import { plan, trackingFinalizer } from "../src/internal/jobStatus.ts"
 import * as LocalNode from "../src/internal/localNode.ts"
 import { Job, type JobSpec, type JobStatus, Pod } from "../src/internal/workloadTypes.ts"
 import * as JobController from "../src/JobController.ts"
@@ -104,6 +104,27 @@ describe("JobController", () => {
       )
   )
 
+  it.each([
+    { inARow: 1, afterMs: 10_000, reason: "the first failure may have been an accident" },
+    { inARow: 2, afterMs: 20_000, reason: "the second makes it less likely" },
+    { inARow: 20, afterMs: 600_000, reason: "what is mended must be noticed within ten minutes" }
+  ])(
+    "T8: after $inARow failures in a row a Pod is replaced $afterMs ms later, since $reason",
+    ({ afterMs, inARow }) => {
+      const job: Job = {
+        apiVersion: "batch/v1",
+        kind: "Job",
+        metadata: { name: "a", namespace },
+        spec: { backoffLimit: 100, completions: 1, template: { spec: { containers: [] } } },
+        status: { failed: inARow }
+      }
+      const at = (nowMs: number) => plan(job, [], { inARow, lastAtMs: 0 }, nowMs)
+
+      assert.deepInclude(at(afterMs - 1), { create: 0, againAtMs: afterMs })
+      assert.deepInclude(at(afterMs), { create: 1, againAtMs: undefined })
+    }
+  )
+
   it.effect("T5, T8: at its deadline a Job fails, and takes its Pods with it", () =>
     scenario(
       Effect.gen(function* () {
@@ -192,6 +213,7 @@ describe("JobController", () => {
           yield* TestClock.adjust("10 seconds")
 
           assert.strictEqual(status.failed, replaced ? 1 : undefined)
+          assert.deepStrictEqual(status.uncountedTerminatedPods, {})
           if (replaced) {
             assert.lengthOf(yield* podsOf("a", 2), 2)
           } else {
@@ -213,11 +235,20 @@ describe("JobController", () => {
         yield* end(pod, "Succeeded")
         yield* statusOf("a", has("Complete"))
 
+        // The controller looks at one Job after the other: it has seen the end of the first when it makes Pods of another.
+        yield* create.job("b")
+        yield* podsOf("b", 1)
+        const leaving = yield* Effect.forkChild(
+          until(Job, { namespace, name: "a" }, ({ metadata }) => metadata.deletionTimestamp !== undefined)
+        )
+
         yield* TestClock.adjust("59 seconds")
         const early = yield* client.get(Job, { namespace, name: "a" })
         yield* TestClock.adjust("1 second")
 
+        const { metadata } = yield* Fiber.join(leaving)
         assert.isUndefined(early.metadata.deletionTimestamp)
+        assert.strictEqual(metadata.deletionTimestamp, "1970-01-01T00:01:00Z")
         yield* untilGone(Job, { namespace, name: "a" })
         yield* untilGone(Pod, { namespace, name: pod?.metadata.name ?? "" })
       })

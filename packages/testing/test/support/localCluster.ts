@@ -26,7 +26,8 @@ export const until = <O extends KubeObject>(
       )
     )
     return Option.isSome(found) ? found.value : yield* until(type, ref, isAsExpected)
-  }).pipe(Effect.orDie)
+    // A jump of the virtual clock may end a watch.
+  }).pipe(Effect.catch(() => until(type, ref, isAsExpected)))
 
 /** Waits until there is no such object. */
 export const untilGone = (type: ResourceType.ResourceType, ref: Ref): Effect.Effect<void, never, Client.Client> =>

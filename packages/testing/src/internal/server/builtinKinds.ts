@@ -1,7 +1,7 @@
 /**
  * The kinds that every cluster has, as far as operators meet them.
  */
-import { columnsOf } from "./columns.ts"
+import { columnsOf } from "./builtinColumns.ts"
 import * as EventForms from "./eventForms.ts"
 import { groupVersion } from "./json.ts"
 import { allVerbs, type Resource, type ScalePaths, type Subresource } from "./resource.ts"

@@ -1,5 +1,5 @@
 /**
- * The columns of the tables that `kubectl get` prints for built-in kinds.
+ * What the columns of tables are made of.
  */
 import { at, fields, list, shown, text, type Obj } from "./json.ts"
 import type { Column } from "./resource.ts"
@@ -24,169 +24,54 @@ export const ageOf = (since: unknown, nowMs: number): string => {
   return days % 365 === 0 ? `${Math.floor(days / 365)}y` : `${Math.floor(days / 365)}y${days % 365}d`
 }
 
-const column = (name: string, value: (object: Obj, nowMs: number) => unknown, type = "string"): Column => ({
+/** @internal */
+export const column = (name: string, value: (object: Obj, nowMs: number) => unknown, type = "string"): Column => ({
   name,
   type,
   value
 })
 
-const field = (name: string, path: string, absent: unknown = "<none>", type = "string"): Column =>
+/** A column that shows a field as it is. @internal */
+export const field = (name: string, path: string, absent: unknown = "<none>", type = "string"): Column =>
   column(name, (object) => at(object, ...path.split(".")) ?? absent, type)
 
-const size = (name: string, ...paths: ReadonlyArray<string>): Column =>
-  column(name, (object) => paths.reduce((sum, path) => sum + Object.keys(fields(object[path])).length, 0), "string")
+/** The columns that are shown with `-o wide` only. @internal */
+export const wide = (...columns: ReadonlyArray<Column>): ReadonlyArray<Column> =>
+  columns.map((one) => ({ ...one, priority: 1 }))
+
+/** @internal */
+export const name: Column = {
+  name: "Name",
+  type: "string",
+  format: "name",
+  description:
+    "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names",
+  value: ({ metadata }) => metadata.name
+}
 
 /** @internal */
 export const age: Column = column("Age", ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs))
 
-const ratio = (name: string, ready: string, wanted: string): Column =>
+/** @internal */
+export const createdAt: Column = field("Created At", "metadata.creationTimestamp", "", "date")
+
+/** How many of how many, such as `1/3`. @internal */
+export const ratio = (title: string, ready: string, wanted: string, absent: number): Column =>
   column(
-    name,
-    (object) => `${shown(at(object, ...ready.split(".")) ?? 0)}/${shown(at(object, ...wanted.split(".")) ?? 1)}`
+    title,
+    (object) => `${shown(at(object, ...ready.split(".")) ?? 0)}/${shown(at(object, ...wanted.split(".")) ?? absent)}`
   )
 
-const reasonOfPod = (pod: Obj): unknown => {
-  if (pod.metadata.deletionTimestamp !== undefined) return "Terminating"
-  for (const status of list(at(pod, "status", "containerStatuses"))) {
-    const reason = at(status, "state", "waiting", "reason") ?? at(status, "state", "terminated", "reason")
-    if (reason !== undefined) return reason
-  }
-  return at(pod, "status", "reason") ?? at(pod, "status", "phase") ?? "Unknown"
-}
+/** How many entries some maps have together. @internal */
+export const size = (title: string, ...paths: ReadonlyArray<string>): Column =>
+  column(title, (object) => paths.reduce((sum, path) => sum + Object.keys(fields(object[path])).length, 0))
 
-const statuses = (pod: Obj) => list(at(pod, "status", "containerStatuses"))
+/** The texts that a list of objects has at a path. @internal */
+export const each = (items: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<string> =>
+  list(items).map((item) => shown(at(item, ...path)))
 
-const podColumns: ReadonlyArray<Column> = [
-  column(
-    "Ready",
-    (pod) =>
-      `${statuses(pod).filter((status) => at(status, "ready") === true).length}/${list(at(pod, "spec", "containers")).length}`
-  ),
-  column("Status", reasonOfPod),
-  column("Restarts", (pod) =>
-    String(statuses(pod).reduce<number>((sum, status) => sum + Number(at(status, "restartCount") ?? 0), 0))
-  ),
-  age
-]
-
-const portsOf = (service: Obj): string =>
-  list(at(service, "spec", "ports"))
-    .map((port) => `${shown(at(port, "port"))}/${shown(at(port, "protocol") ?? "TCP")}`)
+/** Labels as a selector writes them. @internal */
+export const labelsText = (labels: unknown): string =>
+  Object.entries(fields(labels))
+    .map(([key, value]) => `${key}=${shown(value)}`)
     .join(",") || "<none>"
-
-const jobStatus = (job: Obj): string => {
-  const holds = (type: string) =>
-    list(at(job, "status", "conditions")).some((one) => at(one, "type") === type && at(one, "status") === "True")
-  if (holds("Complete")) return "Complete"
-  if (holds("Failed")) return "Failed"
-  if (job.metadata.deletionTimestamp !== undefined) return "Terminating"
-  return holds("Suspended") ? "Suspended" : "Running"
-}
-
-const eventColumns: ReadonlyArray<Column> = [
-  column("Last Seen", (event, nowMs) =>
-    ageOf(
-      event["lastTimestamp"] ??
-        event["deprecatedLastTimestamp"] ??
-        at(event, "series", "lastObservedTime") ??
-        event["firstTimestamp"] ??
-        event["eventTime"],
-      nowMs
-    )
-  ),
-  field("Type", "type", ""),
-  field("Reason", "reason", ""),
-  column("Object", (event) => {
-    const about = fields(event["involvedObject"] ?? event["regarding"])
-    return `${text(about["kind"]).toLowerCase()}/${text(about["name"])}`
-  }),
-  column("Message", (event) => text(event["message"] ?? event["note"]).trim())
-]
-
-const byKind: Readonly<Record<string, ReadonlyArray<Column>>> = {
-  ConfigMap: [size("Data", "data", "binaryData"), age],
-  CustomResourceDefinition: [field("Created At", "metadata.creationTimestamp")],
-  CronJob: [
-    field("Schedule", "spec.schedule"),
-    field("Timezone", "spec.timeZone"),
-    column("Suspend", (job) => (at(job, "spec", "suspend") === true ? "True" : "False")),
-    column("Active", (job) => list(at(job, "status", "active")).length, "integer"),
-    column("Last Schedule", (job, nowMs) => {
-      const last = at(job, "status", "lastScheduleTime")
-      return last === undefined ? "<none>" : ageOf(last, nowMs)
-    }),
-    age
-  ],
-  DaemonSet: [
-    field("Desired", "status.desiredNumberScheduled", 0, "integer"),
-    field("Current", "status.currentNumberScheduled", 0, "integer"),
-    field("Ready", "status.numberReady", 0, "integer"),
-    age
-  ],
-  Deployment: [
-    ratio("Ready", "status.readyReplicas", "spec.replicas"),
-    field("Up-to-date", "status.updatedReplicas", 0, "integer"),
-    field("Available", "status.availableReplicas", 0, "integer"),
-    age
-  ],
-  Event: eventColumns,
-  Job: [
-    column("Status", jobStatus),
-    ratio("Completions", "status.succeeded", "spec.completions"),
-    column("Duration", (job, nowMs) => {
-      const start = at(job, "status", "startTime")
-      const end = at(job, "status", "completionTime")
-      return start === undefined ? "" : ageOf(start, end === undefined ? nowMs : Date.parse(text(end)))
-    }),
-    age
-  ],
-  Lease: [field("Holder", "spec.holderIdentity", ""), age],
-  Namespace: [field("Status", "status.phase", ""), age],
-  Node: [
-    column("Status", (node) =>
-      list(at(node, "status", "conditions")).some((one) => at(one, "type") === "Ready" && at(one, "status") === "True")
-        ? "Ready"
-        : "NotReady"
-    ),
-    column("Roles", () => "<none>"),
-    age,
-    field("Version", "status.nodeInfo.kubeletVersion", "")
-  ],
-  PersistentVolumeClaim: [
-    field("Status", "status.phase", ""),
-    field("Volume", "spec.volumeName", ""),
-    field("Capacity", "status.capacity.storage", ""),
-    field("StorageClass", "spec.storageClassName", ""),
-    age
-  ],
-  Pod: podColumns,
-  ReplicaSet: [
-    field("Desired", "spec.replicas", 0, "integer"),
-    field("Current", "status.replicas", 0, "integer"),
-    field("Ready", "status.readyReplicas", 0, "integer"),
-    age
-  ],
-  Role: [field("Created At", "metadata.creationTimestamp")],
-  ClusterRole: [field("Created At", "metadata.creationTimestamp")],
-  RoleBinding: [
-    column("Role", (binding) => `${shown(at(binding, "roleRef", "kind"))}/${shown(at(binding, "roleRef", "name"))}`),
-    age
-  ],
-  ClusterRoleBinding: [
-    column("Role", (binding) => `${shown(at(binding, "roleRef", "kind"))}/${shown(at(binding, "roleRef", "name"))}`),
-    age
-  ],
-  Secret: [field("Type", "type", ""), size("Data", "data"), age],
-  Service: [
-    field("Type", "spec.type", "ClusterIP"),
-    field("Cluster-IP", "spec.clusterIP"),
-    column("External-IP", () => "<none>"),
-    column("Port(s)", portsOf),
-    age
-  ],
-  ServiceAccount: [column("Secrets", (account) => list(account["secrets"]).length), age],
-  StatefulSet: [ratio("Ready", "status.readyReplicas", "spec.replicas"), age]
-}
-
-/** @internal */
-export const columnsOf = (kind: string): ReadonlyArray<Column> | undefined => byKind[kind]

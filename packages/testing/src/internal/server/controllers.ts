@@ -4,6 +4,7 @@
  * They act on the changes of a request before its answer is sent, so that a test has nothing to wait for.
  */
 import type { Api } from "./api.ts"
+import { tendClaims } from "./claims.ts"
 import { tendDefinitions } from "./definitions.ts"
 import { collectGarbage } from "./garbage.ts"
 import { tendNamespace } from "./namespaces.ts"
@@ -38,6 +39,7 @@ export class Controllers {
     for (const change of this.#changes.splice(0)) {
       tendDefinitions(this.#api, change)
       collectGarbage(this.#api, change)
+      tendClaims(this.#api, change)
       const name = change.storage === "namespaces" ? change.object.metadata.name : change.object.metadata.namespace
       if (name !== undefined && (change.storage === "namespaces" || change.type === "DELETED"))
         this.#namespaces.add(name)

@@ -9,7 +9,7 @@ import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
 import { toServed, toStored } from "./served.ts"
-import { decoded, generationOf, prepared } from "./strategy.ts"
+import { generationOf, prepared } from "./strategy.ts"
 
 const objectBytesMax = 1.5 * 1024 * 1024
 const suffixSigns = "bcdfghjklmnpqrstvwxz2456789"
@@ -70,7 +70,7 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
     deletionTimestamp: undefined,
     deletionGracePeriodSeconds: undefined
   })
-  const complete = decoded(resource, completed(resource, bare))
+  const complete = completed(resource, bare)
   // The managers own what the client sent and its defaults, not what the server adds from here on.
   const tracked = options.managersKept ? complete : managed(api, target, complete, undefined, options.manager)
   const ready = prepared(resource, toStored(resource, tracked), undefined)

@@ -2,7 +2,7 @@
  * The kinds that a CustomResourceDefinition makes.
  */
 import { compile, type Compiled } from "../engines/structural.ts"
-import { ageOf } from "./columns.ts"
+import { ageOf, name } from "./columns.ts"
 import { at, fields, groupVersion, isFields, list, shown, text, type Fields, type Obj } from "./json.ts"
 import * as JsonPath from "./jsonPath.ts"
 import { customVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
@@ -76,7 +76,7 @@ const deprecation = (crd: Obj, version: Fields): string | undefined => {
   const better = list(at(crd, "spec", "versions"))
     .filter((other) => at(other, "served") === true && at(other, "deprecated") !== true)
     .map((other) => text(at(other, "name")))
-    .filter((name) => compareVersions(name, text(version["name"])) < 0)
+    .filter((other) => compareVersions(other, text(version["name"])) < 0)
     .sort(compareVersions)
   const advice = better[0] === undefined ? "" : `; use ${group}/${better[0]} ${kind}`
   return `${group}/${text(version["name"])} ${kind} is deprecated${advice}`
@@ -90,10 +90,10 @@ const resourceOf = (crd: Obj, version: Fields, storage: Fields): Resource => {
   const kind = text(names["kind"])
   const subresources = fields(version["subresources"])
   const columns = list(version["additionalPrinterColumns"])
-  const name = text(version["name"])
+  const versionName = text(version["name"])
   return {
     group,
-    version: name,
+    version: versionName,
     kind,
     plural,
     singular: text(names["singular"]) || kind.toLowerCase(),
@@ -109,7 +109,7 @@ const resourceOf = (crd: Obj, version: Fields, storage: Fields): Resource => {
     subresources: [],
     generation: true,
     selectable: list(version["selectableFields"]).map((field) => text(at(field, "jsonPath")).replace(/^\./u, "")),
-    columns: columns.length === 0 ? undefined : columns.map((column) => columnOf(fields(column))),
+    columns: columns.length === 0 ? undefined : [name, ...columns.map((column) => columnOf(fields(column)))],
     conditionalOnly: true,
     custom: schemaOf(version),
     storedCustom: schemaOf(storage),

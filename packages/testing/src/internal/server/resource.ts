@@ -60,7 +60,7 @@ export interface Resource {
   readonly generation: boolean
   /** Field selectors besides `metadata.name` and `metadata.namespace`. */
   readonly selectable: ReadonlyArray<string>
-  /** The columns after the name; undefined: the age alone. */
+  /** Undefined: the name and the age. */
   readonly columns: ReadonlyArray<Column> | undefined
   /** Whether a replace has to name a resourceVersion. */
   readonly conditionalOnly: boolean

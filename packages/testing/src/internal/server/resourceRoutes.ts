@@ -54,11 +54,18 @@ const collection = (api: Api, target: Target, request: ApiRequest): Answer => {
   }
 }
 
+const orphansPods =
+  "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+
 const deleteOne = (api: Api, target: Target, request: ApiRequest): Answer => {
   const { dryRun } = writeOptions(request, "DeleteOptions")
   const options = deleteOptions(optionalBody(request, "DeleteOptions"), request.query, dryRun)
+  if (target.resource.storage === "batch/jobs" && options.policy === undefined) request.warnings.push(orphansPods)
   const answer = deleteAnswer(target.resource, remove(api, target, options))
-  return answer["kind"] === "Status" ? json(answer) : one(api, target, request, answer as Obj)
+  const { warnings } = request
+  return answer["kind"] === "Status"
+    ? json(answer, { warnings })
+    : one(api, target, request, answer as Obj, { warnings })
 }
 
 /** An object, or its status, which is read and written like the object. */

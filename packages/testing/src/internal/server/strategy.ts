@@ -1,28 +1,10 @@
 /**
  * What the server does to an object before it stores it, besides what holds for every kind.
  */
-import { badRequest } from "./apiError.ts"
 import { definitions, prepareDefinition } from "./definitionStatus.ts"
 import { filled } from "./eventForms.ts"
-import { at, fields, same, text, withAt, withMeta, type Fields, type Obj } from "./json.ts"
+import { at, fields, same, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 import type { Resource } from "./resource.ts"
-
-const secret = (object: Obj): Obj => {
-  const { stringData, ...rest } = object
-  const encoded = Object.entries(fields(stringData)).map(([name, value]) => [
-    name,
-    Buffer.from(text(value)).toString("base64")
-  ])
-  const data = { ...fields(object["data"]), ...(Object.fromEntries(encoded) as Fields) }
-  for (const value of Object.values(data)) {
-    if (typeof value === "string" && !/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/u.test(value)) {
-      throw badRequest('Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0')
-    }
-  }
-  const { data: _, ...bare } = rest
-  const typed = { ...bare, type: text(rest["type"]) || "Opaque" } as unknown as Obj
-  return Object.keys(data).length === 0 ? typed : { ...typed, data }
-}
 
 const namespace = (object: Obj, old: Obj | undefined): Obj => {
   const labelled = withMeta(object, {
@@ -32,13 +14,20 @@ const namespace = (object: Obj, old: Obj | undefined): Obj => {
   return { ...labelled, spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } }
 }
 
-/** Brings what clients may write in more than one way into one form. @internal */
-export const decoded = (resource: Resource, object: Obj): Obj =>
-  resource.storage === "secrets" ? secret(object) : object
+/** Gives a Service an address, at which nothing answers. */
+const addressed = (service: Obj): Obj => {
+  const spec = fields(service["spec"])
+  if (spec["type"] === "ExternalName" || spec["clusterIP"] !== undefined) return service
+  const [high = 0, low = 0] = [0, 2].map((start) => Number.parseInt(service.metadata.uid.slice(start, start + 2), 16))
+  const clusterIP = `10.96.${high}.${(low % 254) + 1}`
+  return { ...service, spec: { ...spec, clusterIP, clusterIPs: [clusterIP] } }
+}
 
 /** Adds what the server itself says, in the stored form. @internal */
 export const prepared = (resource: Resource, object: Obj, old: Obj | undefined): Obj => {
   switch (resource.storage) {
+    case "services":
+      return old === undefined ? addressed(object) : object
     case "namespaces":
       return namespace(object, old)
     case "events":

@@ -9,7 +9,7 @@ import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
 import { toServed, toStored } from "./served.ts"
-import { decoded, generationOf, prepared, released } from "./strategy.ts"
+import { generationOf, prepared, released } from "./strategy.ts"
 
 /** @internal */
 export const stored = (api: Api, { name, namespace, resource }: Target): Obj | undefined =>
@@ -77,7 +77,7 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
   const { resource } = target
   const old = existing(api, target)
   checkIdentity(target, sent, old, options)
-  const complete = decoded(resource, completed(resource, merged(target, sent, old)))
+  const complete = completed(resource, merged(target, sent, old))
   const tracked = options.managersKept ? complete : managed(api, target, complete, old, options.manager)
   const ready = prepared(resource, toStored(resource, tracked), old)
   const next = withMeta(ready, { generation: generationOf(resource, ready, old) })
