@@ -1,26 +1,472 @@
-import { assert, describe, it } from "@effect/vitest"
+import * as Builtin from "@berth/kube/Builtin"
+import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
+import * as ConsumerLabel from "../src/ConsumerLabel.ts"
 import { Environment } from "../src/Environment.ts"
-import * as Berth from "./support/Berth.ts"
+import { EnvironmentTemplate } from "../src/EnvironmentTemplate.ts"
+import * as Names from "../src/Names.ts"
+import { environmentUidLabel, sharedComponentUidLabel } from "../src/Records.ts"
+import { SharedComponent } from "../src/SharedComponent.ts"
+import { SharedComponentProvider } from "../src/SharedComponentProvider.ts"
+import { Slice } from "../src/Slice.ts"
+import { db, management, shared, started, stopped, story, web } from "./support/Berth.ts"
 
-describe("Environments", () => {
-  it.live("an environment gets its namespace, its slice and its variables", () =>
-    Effect.gen(function* () {
-      const { binding, env, environment, ready, template } = yield* Berth.started
+const base64 = (text: string) => Buffer.from(text).toString("base64")
 
-      yield* template()
-      yield* environment("a")
-      const { status } = yield* ready(Environment, "a")
+/** A Berth with a ready environment `a` of a slice and a component. */
+const deployed = Effect.gen(function* () {
+  const berth = yield* started
+  yield* berth.template()
+  yield* berth.environment("a")
+  yield* berth.ready(Environment, "a")
+  return { ...berth, namespace: yield* berth.namespaceOf("a") }
+})
 
-      const { PASSWORD, URL } = yield* binding("a")
-      assert.match(URL ?? "", /^postgres:\/\/pg.test:5432\/[a-z2-7]{20}$/u)
-      assert.lengthOf(PASSWORD ?? "", 32)
-      assert.deepStrictEqual(yield* env("a"), { DATABASE_URL: URL })
-      assert.deepInclude(status, { phase: "Ready", url: "https://a.example.test" })
-      assert.deepStrictEqual(status?.components, [
-        { name: "db", phase: "Ready" },
-        { name: "web", phase: "Ready" }
-      ])
-    }).pipe(Effect.scoped, Berth.quiet)
-  )
+describe("An environment", () => {
+  story("gets its namespace, its slice and its variables", function* () {
+    const { binding, env, environment, ready, template } = yield* started
+
+    yield* template()
+    yield* environment("a")
+    const { status } = yield* ready(Environment, "a")
+
+    const { PASSWORD = "", URL = "" } = yield* binding("a")
+    assert.match(URL, /^postgres:\/\/pg.test:5432\/[a-z2-7]{20}$/u)
+    assert.lengthOf(PASSWORD, 32)
+    assert.deepStrictEqual(yield* env("a"), { DATABASE_URL: URL })
+    assert.deepInclude(status, { phase: "Ready", url: "https://a.example.test" })
+    assert.deepStrictEqual(status?.components, [
+      { name: "db", phase: "Ready" },
+      { name: "web", phase: "Ready" }
+    ])
+  })
+
+  story("S7: has its records before anything else, without an ownerReference, and with their index", function* () {
+    const { environment, read, scripts, slices, template, until } = yield* started
+    yield* scripts.decide(() => "runs")
+
+    yield* template()
+    yield* environment("a")
+    const [record] = yield* slices("a")
+
+    const { metadata } = yield* read(Environment, "a")
+    const identity = { name: "a", uid: metadata.uid ?? "" }
+    const { metadata: sharedMetadata } = yield* read(SharedComponent, "postgres")
+    assert.isUndefined(record?.metadata.ownerReferences)
+    assert.deepInclude(record?.metadata.labels, {
+      [environmentUidLabel]: identity.uid,
+      [sharedComponentUidLabel]: sharedMetadata.uid ?? ""
+    })
+    assert.deepStrictEqual(record?.spec.consumer, {
+      ...identity,
+      namespace: Names.namespace(identity),
+      component: "db"
+    })
+    assert.match(record?.spec.arrivedAt ?? "", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/u)
+    yield* until(Slice, { name: record?.metadata.name ?? "", namespace: management }, (slice) =>
+      slice?.status?.phase === "Provisioning" ? true : undefined
+    )
+    yield* scripts.decide(() => "succeeds")
+  })
+
+  story("S12: has its variables restored, whatever becomes of them, and from the kept binding", function* () {
+    const { binding, client, edit, env, namespace, remove, until } = yield* deployed
+    const { DATABASE_URL = "" } = yield* env("a")
+    const secret = { name: "web-env", namespace }
+    const restored = until(Builtin.Secret, secret, (found) =>
+      found?.data?.["DATABASE_URL"] === base64(DATABASE_URL) && Object.keys(found.data).length === 1 ? found : undefined
+    )
+
+    yield* edit(Builtin.Secret, "web-env", { data: { DATABASE_URL: base64("postgres://evil"), MORE: "" } }, namespace)
+    yield* restored
+    yield* remove(Builtin.Secret, "web-env", namespace)
+    yield* until(Builtin.Secret, secret, (found) => (found === undefined ? true : undefined)).pipe(
+      Effect.raceFirst(restored)
+    )
+    const again = yield* restored
+    yield* Effect.orDie(
+      client.update(Builtin.Secret, { ...again, data: { DATABASE_URL: base64("postgres://evil") }, immutable: true })
+    )
+    const { metadata } = yield* until(Builtin.Secret, secret, (found) =>
+      found?.metadata.uid !== again.metadata.uid && found !== undefined ? found : undefined
+    )
+    yield* edit(Builtin.Secret, "db-binding", { data: { URL: base64("postgres://evil") } }, namespace)
+    yield* until(Builtin.Secret, { name: "db-binding", namespace }, (found) =>
+      found?.data?.["URL"] === base64(DATABASE_URL) ? true : undefined
+    )
+
+    assert.strictEqual((yield* binding("a"))["URL"], DATABASE_URL)
+    assert.strictEqual((yield* restored).metadata.uid, metadata.uid)
+  })
+
+  story("S5: has its index mended: labels of its namespace and of its records", function* () {
+    const { edit, namespace, slices, until, untilAll } = yield* deployed
+    const [record] = yield* slices("a")
+    const { metadata, spec } = record ?? assert.fail("no record")
+    const label = ConsumerLabel.prefix + spec.sliceId
+    const forged = `${ConsumerLabel.prefix}aaaaaaaaaaaaaaaaaaaa`
+
+    yield* edit(Builtin.Namespace, namespace, { metadata: { labels: { [label]: null, [forged]: "x" } } }, "")
+    yield* until(Builtin.Namespace, { name: namespace }, (found) =>
+      found?.metadata.labels?.[label] === "postgres" && found.metadata.labels[forged] === undefined ? true : undefined
+    )
+    yield* edit(Slice, metadata.name, { metadata: { labels: { [environmentUidLabel]: "x" } } })
+    yield* untilAll(Slice, ([slice]) =>
+      slice?.metadata.labels?.[environmentUidLabel] === spec.consumer.uid ? true : undefined
+    )
+  })
+
+  story("S14: may have two slices of one shared component, and names of any length", function* () {
+    const { binding, environment, ready, sharedComponent, slices, template } = yield* started
+    const long = "x".repeat(63)
+
+    yield* sharedComponent("a.shared.component.with.dots.and-a-long-name".repeat(4).slice(0, 170))
+    yield* template("shop", [db, { ...db, name: long }, { name: "web", env: { A: "{{ .Components.db.URL }}" } }])
+    yield* environment(long)
+    yield* ready(Environment, long)
+
+    const records = yield* slices(long, 2)
+    assert.lengthOf(new Set(records.map(({ spec }) => spec.sliceId)), 2)
+    assert.notDeepEqual(yield* binding(long), yield* binding(long, long))
+  })
+
+  story("S25: puts no credential anywhere but into Secrets", function* () {
+    const { binding, client } = yield* deployed
+    const { PASSWORD = "-" } = yield* binding("a")
+    const kinds = [Environment, EnvironmentTemplate, SharedComponent, SharedComponentProvider, Slice]
+    const types = [...kinds, Builtin.Job, Builtin.Pod, Builtin.Namespace, Builtin.ConfigMap, Builtin.Event]
+
+    const lists = yield* Effect.forEach(types, (type) => Effect.orDie(client.list<Builtin.Of<object>>(type)))
+
+    const text = JSON.stringify(lists)
+    assert.notInclude(text, PASSWORD)
+    assert.notInclude(text, "admin-secret")
+  })
+
+  story("loses what leaves its template, and gets what is added", function* () {
+    const { environment, env, gone, namespaceOf, read, ready, slices, template } = yield* started
+    yield* template()
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    const namespace = yield* namespaceOf("a")
+
+    yield* template("shop", [{ name: "api", env: { SLUG: "{{ .Env.Slug }}" } }])
+
+    yield* gone(Builtin.Secret, "web-env", namespace)
+    yield* slices("a", 0)
+    yield* gone(Builtin.Secret, "db-binding", namespace)
+    assert.deepStrictEqual(yield* env("a", "api"), { SLUG: "a" })
+    assert.deepStrictEqual((yield* read(Builtin.Namespace, namespace, "")).metadata.labels?.[environmentUidLabel], (
+      yield* read(Environment, "a")
+    ).metadata.uid)
+  })
+
+  story("writes nothing in a pass that changes nothing", function* () {
+    const { client, operator, ready, sharedComponent, until } = yield* deployed
+    yield* until(SharedComponent, { name: "postgres", namespace: management }, (found) =>
+      found?.status?.consumers === 1 ? true : undefined
+    )
+    const versions = Effect.map(
+      Effect.forEach([Environment, SharedComponent, Slice, Builtin.Secret, Builtin.Namespace], (type) =>
+        Effect.orDie(client.list<Builtin.Of<object>>(type))
+      ),
+      (lists) => lists.flatMap(({ items }) => items.map(({ metadata }) => [metadata.name, metadata.resourceVersion]))
+    )
+    const before = yield* versions
+
+    yield* operator.kill
+    yield* operator.start
+    // Served after everything that was there when the operator started.
+    yield* sharedComponent("later")
+    yield* ready(SharedComponent, "later")
+
+    const names = new Set(before.map(([name]) => name))
+    assert.deepStrictEqual(
+      (yield* versions).filter(([name = ""]) => names.has(name)),
+      before
+    )
+  })
+})
+
+describe("The end of an environment", () => {
+  story("S10: leaves nothing, whatever else is gone by then", function* () {
+    const { client, edit, gone, namespace, remove, scripts, slices } = yield* deployed
+    const force = (type: typeof Builtin.Secret | typeof SharedComponent, name: string) =>
+      edit(type, name, { metadata: { finalizers: null } })
+
+    yield* remove(EnvironmentTemplate, "shop")
+    yield* Effect.forEach(["shop"], (name) => edit(EnvironmentTemplate, name, { metadata: { finalizers: null } }))
+    yield* remove(SharedComponent, "postgres")
+    yield* force(SharedComponent, "postgres")
+    yield* remove(SharedComponentProvider, "postgres")
+    yield* Effect.ignore(client.patch(SharedComponentProvider, { name: "postgres", namespace: management }, {
+      type: "merge",
+      patch: { metadata: { finalizers: null } }
+    }))
+    yield* gone(EnvironmentTemplate, "shop")
+    yield* gone(SharedComponent, "postgres")
+    yield* remove(Environment, "a")
+
+    yield* gone(Environment, "a")
+    yield* slices("a", 0)
+    yield* gone(Builtin.Namespace, namespace, "")
+    assert.deepStrictEqual((yield* scripts.seen).map((name) => name.replace(/^slice-[a-z2-7]{20}-/u, "")), [
+      "provision-1",
+      "deprovision-1"
+    ])
+    const { items } = yield* Effect.orDie(client.list(Builtin.Secret, { namespace: shared }))
+    assert.deepStrictEqual(items.map(({ metadata }) => metadata.name), ["pg"])
+  })
+
+  story("S13: an environment of the same name is another one, and may adopt what was left", function* () {
+    const { binding, edit, environment, namespace, namespaceOf, operator, read, ready, remove, slices, until } =
+      yield* deployed
+    const [old] = yield* slices("a")
+    const before = yield* binding("a")
+    const record = { name: old?.metadata.name ?? "", namespace: management }
+
+    yield* operator.kill
+    yield* remove(Environment, "a")
+    yield* edit(Environment, "a", { metadata: { finalizers: null } })
+    yield* operator.start
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    yield* until(Slice, record, (slice) => (slice?.status?.phase === "Orphaned" ? true : undefined))
+
+    assert.notStrictEqual(yield* namespaceOf("a"), namespace)
+    assert.notDeepEqual(yield* binding("a"), before)
+    const [first, second] = yield* slices("a", 2)
+    assert.notStrictEqual(first?.spec.sliceId, second?.spec.sliceId)
+
+    const { metadata } = yield* read(Environment, "a")
+    yield* edit(Slice, record.name, { metadata: { annotations: { "berth.dev/adopt": metadata.uid ?? "" } } })
+
+    const [adopted] = yield* slices("a", 1)
+    assert.strictEqual(adopted?.metadata.name, record.name)
+    yield* until(Builtin.Secret, { name: "db-binding", namespace: yield* namespaceOf("a") }, (found) =>
+      found?.data?.["URL"] === base64(before["URL"] ?? "") ? true : undefined
+    )
+    yield* ready(Environment, "a")
+  })
+
+  story("S27: comes by itself when its ttl has passed", function* () {
+    const { environment, gone, template, until } = yield* started
+    yield* template("shop", [web, db], { ttl: "1s" })
+
+    yield* environment("a")
+    yield* environment("b", { ttl: "1h" })
+    yield* environment("c", { templateRef: { name: "none" }, ttl: "1s" })
+
+    yield* gone(Environment, "a")
+    yield* gone(Environment, "c")
+    const expiresAt = yield* until(Environment, { name: "b", namespace: management }, (b) => b?.status?.expiresAt)
+    assert.isAbove(Date.parse(expiresAt), Date.now() + 3_000_000)
+  })
+})
+
+describe("Places", () => {
+  const alpha = { name: "one", sharedComponentRef: { name: "alpha" } }
+  const beta = { name: "two", sharedComponentRef: { name: "beta" } }
+
+  story("S2: two environments that want the same two shared components never wait for each other", function* () {
+    const { environment, ready, remove, sharedComponent, template } = yield* started
+    yield* sharedComponent("alpha", { maxConsumers: 1 })
+    yield* sharedComponent("beta", { maxConsumers: 1 })
+    yield* template("shop", [alpha, beta])
+    // In the other order: what counts is the name of the shared component.
+    yield* template("other", [
+      { ...beta, name: "first" },
+      { ...alpha, name: "second" }
+    ])
+
+    yield* environment("a")
+    yield* environment("b", { templateRef: { name: "other" } })
+    const winner = yield* Effect.raceFirst(
+      Effect.as(ready(Environment, "a"), "a"),
+      Effect.as(ready(Environment, "b"), "b")
+    )
+    yield* remove(Environment, winner)
+
+    yield* ready(Environment, winner === "a" ? "b" : "a")
+  })
+
+  story("S2: who waits is admitted in order of arrival, and sees its position", function* () {
+    const { environment, ready, remove, sharedComponent, template, until } = yield* started
+    yield* sharedComponent("alpha", { maxConsumers: 1 })
+    yield* template("shop", [alpha])
+    const inLine = (name: string, position: number) =>
+      until(Environment, { name, namespace: management }, (found) =>
+        found?.status?.components?.[0]?.position === position ? found : undefined
+      )
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    yield* environment("c")
+    yield* inLine("c", 1)
+    yield* environment("b")
+    const { status } = yield* inLine("b", 2)
+    assert.deepInclude(status?.components?.[0], { phase: "Waiting", reason: "waiting_in_line" })
+    assert.strictEqual(status?.phase, "Pending")
+
+    yield* remove(Environment, "a")
+    yield* ready(Environment, "c")
+    yield* inLine("b", 1)
+    yield* remove(Environment, "c")
+    yield* ready(Environment, "b")
+  })
+
+  story("S2: who is deleted or suspended while it waits gives up its turn, and who has a place keeps it", function* () {
+    const { edit, environment, gone, ready, remove, says, sharedComponent, slices, template } = yield* started
+    yield* sharedComponent("alpha", { maxConsumers: 1 })
+    yield* template("shop", [alpha])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    for (const name of ["b", "c", "d"]) {
+      yield* environment(name)
+      yield* slices(name)
+    }
+
+    yield* edit(Environment, "a", { spec: { suspend: true } })
+    yield* edit(Environment, "b", { spec: { suspend: true } })
+    yield* says(Environment, "b", "suspended")
+    yield* slices("b", 0)
+    yield* remove(Environment, "c")
+    yield* gone(Environment, "c")
+    yield* ready(Environment, "a")
+    yield* remove(Environment, "a")
+    yield* ready(Environment, "d")
+    yield* edit(Environment, "b", { spec: { suspend: false } })
+    yield* says(Environment, "b", "waiting_for_place")
+    yield* remove(Environment, "d")
+    yield* ready(Environment, "b")
+  })
+})
+
+describe("What is used", () => {
+  story("S6: is kept while it is used, by name, and goes after", function* () {
+    const { environment, gone, ready, remove, says, slices } = yield* deployed
+    const [record] = yield* slices("a")
+
+    yield* remove(EnvironmentTemplate, "shop")
+    yield* remove(SharedComponentProvider, "postgres")
+    yield* remove(SharedComponent, "postgres")
+
+    const template = yield* says(EnvironmentTemplate, "shop", "held_by_environments")
+    const provider = yield* says(SharedComponentProvider, "postgres", "held_by_shared_components")
+    const component = yield* says(SharedComponent, "postgres", "held_by_slices")
+    assert.include(template.message, ": a.")
+    assert.include(provider.message, ": postgres.")
+    assert.include(component.message, record?.metadata.name ?? "none")
+    yield* environment("late")
+    yield* says(Slice, (yield* slices("late"))[0]?.metadata.name ?? "", "closing")
+    yield* ready(Environment, "a")
+
+    yield* remove(Environment, "late")
+    yield* remove(Environment, "a")
+    yield* gone(Environment, "a")
+    yield* gone(SharedComponent, "postgres")
+    yield* gone(SharedComponentProvider, "postgres")
+    yield* gone(EnvironmentTemplate, "shop")
+  })
+
+  story("S6: leaves nothing behind", function* () {
+    const { client, environment, gone, ready, remove, sharedComponent, template } = yield* started
+    yield* sharedComponent("postgres", { maxConsumers: 1 })
+    yield* template()
+    yield* environment("a")
+    yield* ready(Environment, "a")
+
+    yield* remove(Environment, "a")
+    yield* remove(SharedComponent, "postgres")
+    yield* gone(SharedComponent, "postgres")
+
+    for (const type of [Builtin.Secret, Builtin.ConfigMap, Builtin.Lease]) {
+      const { items } = yield* Effect.orDie(client.list<Builtin.Of<object>>(type, { namespace: management }))
+      assert.deepStrictEqual(
+        items.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-root-ca.crt"),
+        []
+      )
+    }
+  })
+
+  story("is counted", function* () {
+    const { environment, sharedComponent, slices, template, until } = yield* started
+    yield* sharedComponent("postgres", { maxConsumers: 1 })
+    yield* template("shop", [db])
+
+    yield* environment("a")
+    yield* slices("a")
+    yield* environment("b")
+
+    yield* until(SharedComponent, { name: "postgres", namespace: management }, (found) =>
+      found?.status?.consumers === 1 && found.status.waiting === 1 ? true : undefined
+    )
+    yield* until(EnvironmentTemplate, { name: "shop", namespace: management }, (found) =>
+      found?.status?.environments === 2 ? true : undefined
+    )
+    yield* until(SharedComponentProvider, { name: "postgres", namespace: management }, (found) =>
+      found?.status?.sharedComponents === 1 ? true : undefined
+    )
+  })
+})
+
+describe("Components", () => {
+  story("S22: start as soon as what they need is ready, whatever others wait for", function* () {
+    const { env, environment, ready, scripts, slices, template, until } = yield* started
+    yield* scripts.decide(() => "runs")
+    yield* template("shop", [
+      { name: "late", env: { A: "{{ .Components.web.DATABASE_URL }}" } },
+      web,
+      db,
+      { name: "free", env: { A: "{{ .Env.Name }}" } },
+      { name: "behind", env: { A: "{{ .Components.free.A | upper }}" } }
+    ])
+
+    yield* environment("a")
+
+    assert.deepStrictEqual(yield* env("a", "behind"), { A: "A" })
+    const { status } = yield* until(Environment, { name: "a", namespace: management }, (found) =>
+      found?.status?.components?.find(({ name }) => name === "behind")?.phase === "Ready" ? found : undefined
+    )
+    const phases = status?.components?.map(({ name, phase }) => `${name} ${phase}`)
+    assert.includeMembers([...(phases ?? [])], ["late Waiting", "web Waiting", "free Ready", "behind Ready"])
+    yield* slices("a")
+    yield* scripts.decide(() => "succeeds")
+    yield* ready(Environment, "a")
+    assert.match((yield* env("a", "late"))["A"] ?? "", /^postgres:/u)
+  })
+
+  story("have the environment's own variables over the template's", function* () {
+    const { binding, client, edit, env, environment, exists, ready, says, template, until, namespaceOf } =
+      yield* started
+    yield* template("shop", [db, { name: "web", env: { A: "{{ .Values.a }}", B: "template", C: "template" } }])
+
+    yield* environment("a", {
+      values: { web: { a: "value" } },
+      env: {
+        web: {
+          B: { value: "{{ literal }}" },
+          C: { secretKeyRef: { name: "smtp", key: "password" } },
+          D: { sliceKeyRef: { component: "db", key: "URL" } }
+        }
+      }
+    })
+    const missing = yield* says(Environment, "a", "secret_missing")
+    assert.include(missing.message, "smtp")
+    const secret = { name: "smtp", namespace: management }
+    yield* exists(Builtin.Secret, { metadata: secret, data: {} })
+    yield* says(Environment, "a", "secret_not_allowed")
+    yield* edit(Builtin.Secret, "smtp", { metadata: { labels: { "berth.dev/for-environments": "true" } } })
+    yield* says(Environment, "a", "secret_key_missing")
+    yield* edit(Builtin.Secret, "smtp", { data: { password: base64("p") } })
+    yield* ready(Environment, "a")
+
+    const { URL = "" } = yield* binding("a")
+    assert.deepStrictEqual(yield* env("a"), { A: "value", B: "{{ literal }}", C: "p", D: URL })
+    yield* Effect.orDie(
+      client.patch(Builtin.Secret, secret, { type: "merge", patch: { data: { password: base64("q") } } })
+    )
+    yield* until(Builtin.Secret, { name: "web-env", namespace: yield* namespaceOf("a") }, (found) =>
+      found?.data?.["C"] === base64("q") ? true : undefined
+    )
+  })
 })

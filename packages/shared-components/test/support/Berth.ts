@@ -12,6 +12,7 @@ import type { Draft, KubeObject } from "@berth/kube/KubeObject"
 import * as Operator from "@berth/kube/Operator"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import * as Cluster from "@berth/testing/Cluster"
+import { it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, References, Scope } from "effect"
 import * as Controllers from "../../src/Controllers.ts"
 import { Environment } from "../../src/Environment.ts"
@@ -208,5 +209,13 @@ export const started = Effect.tap(stopped, ({ instance, operator, provider, shar
   Effect.all([operator.start, instance(), provider(), sharedComponent()])
 )
 
-/** Keeps the log of the operator out of the test's output; what a test expects of the log it reads itself. */
-export const quiet = Effect.provideService(References.MinimumLogLevel, "None")
+/** A test of its own cluster. The log of the operator stays out of the output. */
+export const story = <E>(
+  title: string,
+  body: () => Generator<Effect.Effect<unknown, E, Scope.Scope>, void, never>
+): void =>
+  it.live(
+    title,
+    () => Effect.gen(body).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None")),
+    30_000
+  )
