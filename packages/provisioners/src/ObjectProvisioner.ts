@@ -132,97 +132,111 @@ const finalizersOf = (object: KubeObject): ReadonlyArray<string> => {
   return [...(object.metadata.finalizers ?? []), ...inSpec]
 }
 
-const machine = <O extends KubeObject, R>(settings: Settings<O, R>, ref: Ref) => {
-  const { fieldManager = "berth", owner, propagationPolicy = "Background", type } = settings
+/** One object of one owner. */
+interface Target<O extends KubeObject> {
+  readonly type: ResourceType.ResourceType<O>
+  readonly ref: Ref
+  readonly owner: Owner
+  readonly recreate: boolean
+  readonly fieldManager: string
+  readonly propagationPolicy: "Background" | "Foreground" | "Orphan"
+  /** The same for people. */
+  readonly resource: Identifier.Identifier
+}
+
+const targetOf = <O extends KubeObject, R>(settings: Settings<O, R>, ref: Ref): Target<O> => {
+  const { fieldManager = "berth", owner, propagationPolicy = "Background", recreate = false, type } = settings
   const place = ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`
   const [resource = unnamed] = named([`${ResourceType.qualified(type)}/${place}`, ResourceType.qualified(type)])
-
-  const isOurs = (object: O) => object.metadata.labels?.[ownerLabel] === owner.uid
-
-  const leaving = (object: O) => {
-    const finalizers = finalizersOf(object)
-    return finalizers.length === 0
-      ? Reasons.deleting({ resource }, { after: soon })
-      : Reasons.held({ resource, finalizers: named(finalizers) }, { after: soon, why: finalizers.join(", ") })
-  }
-
-  const read = Effect.fnUntraced(function* () {
-    const client = yield* Client.Client
-    return yield* Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
-  })
-
-  const remove = Effect.fnUntraced(function* (object: O) {
-    const client = yield* Client.Client
-    // A Conflict is a successor under the same name: what was to be deleted is gone.
-    return yield* Effect.catchTags(
-      client.delete(type, ref, { preconditions: { uid: object.metadata.uid }, propagationPolicy }),
-      { NotFound: () => Effect.void, Conflict: () => Effect.void }
-    )
-  })
-
-  const complete = (draft: Draft<O>): Draft<O> => ({
-    ...draft,
-    metadata: {
-      ...draft.metadata,
-      name: ref.name,
-      ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
-      labels: { ...draft.metadata.labels, [ownerLabel]: owner.uid }
-    }
-  })
-
-  const guarded = (draft: Draft<O>, live: Option.Option<O>): Draft<O> => ({
-    ...draft,
-    metadata: Option.match(live, {
-      onNone: () => ({ ...draft.metadata, resourceVersion: noVersion }),
-      onSome: ({ metadata }) => ({ ...draft.metadata, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) })
-    })
-  })
-
-  const refused = Effect.fnUntraced(function* (
-    error: KubeError.Invalid,
-    live: Option.Option<O>
-  ): Effect.fn.Return<never, Disposition.ProvisionError | KubeError.KubeError, Client.Client> {
-    const fields = immutableFields(error)
-    if (Option.isNone(live) || fields.length === 0) return yield* Effect.fail(error)
-    const details = { why: error.detail, cause: error }
-    if (fields.includes("metadata.uid")) return yield* Reasons.replaced({ resource }, details)
-    const values = { resource, fields: named(fields) }
-    if (settings.recreate !== true) return yield* Reasons.immutable_field(values, details)
-    yield* remove(live.value)
-    return yield* Reasons.recreating(values, { ...details, after: soon })
-  })
-
-  /** `force`, since what the draft says is meant: a field that somebody edited by hand is theirs until it is taken back. */
-  const write = Effect.fnUntraced(function* (draft: Draft<O>, live: Option.Option<O>) {
-    const client = yield* Client.Client
-    return yield* Effect.catchTag(
-      client.apply(type, guarded(draft, live), { fieldManager, force: true }),
-      "Invalid",
-      (error) => refused(error, live)
-    )
-  })
-
-  const provision = Effect.fnUntraced(function* (given: Draft<O>) {
-    const draft = complete(given)
-    const live = yield* read()
-    if (Option.isSome(live)) {
-      if (!isOurs(live.value)) return yield* Reasons.name_taken({ resource })
-      if (live.value.metadata.deletionTimestamp !== undefined) return yield* leaving(live.value)
-      if (holds(draft, live.value, fieldManager)) return live.value
-    }
-    return yield* write(draft, live)
-  }, KubeFailure.classified)
-
-  const deprovision = Effect.fnUntraced(function* () {
-    const live = yield* read()
-    if (Option.isNone(live) || !isOurs(live.value)) return
-    if (live.value.metadata.deletionTimestamp === undefined) yield* remove(live.value)
-    const left = yield* read()
-    if (Option.isSome(left) && left.value.metadata.uid === live.value.metadata.uid) return yield* leaving(left.value)
-  }, KubeFailure.classified)
-
-  return { provision, deprovision }
+  return { type, ref, owner, recreate, fieldManager, propagationPolicy, resource }
 }
+
+const isOurs = <O extends KubeObject>({ owner }: Target<O>, object: O): boolean =>
+  object.metadata.labels?.[ownerLabel] === owner.uid
+
+const leaving = <O extends KubeObject>({ resource }: Target<O>, object: O): Disposition.Yield => {
+  const finalizers = finalizersOf(object)
+  return finalizers.length === 0
+    ? Reasons.deleting({ resource }, { after: soon })
+    : Reasons.held({ resource, finalizers: named(finalizers) }, { after: soon, why: finalizers.join(", ") })
+}
+
+const read = <O extends KubeObject>({ ref, type }: Target<O>) =>
+  Client.Client.use((client) =>
+    Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
+  )
+
+/** A Conflict is a successor under the same name: what was to be deleted is gone. */
+const remove = <O extends KubeObject>({ propagationPolicy, ref, type }: Target<O>, { metadata }: O) =>
+  Client.Client.use((client) =>
+    Effect.catchTags(client.delete(type, ref, { preconditions: { uid: metadata.uid }, propagationPolicy }), {
+      NotFound: () => Effect.void,
+      Conflict: () => Effect.void
+    })
+  )
+
+const complete = <O extends KubeObject>({ owner, ref }: Target<O>, draft: Draft<O>): Draft<O> => ({
+  ...draft,
+  metadata: {
+    ...draft.metadata,
+    name: ref.name,
+    ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),
+    labels: { ...draft.metadata.labels, [ownerLabel]: owner.uid }
+  }
+})
+
+/** Only creates where nothing was there, and only changes what was. */
+const guarded = <O extends KubeObject>(draft: Draft<O>, live: Option.Option<O>): Draft<O> => ({
+  ...draft,
+  metadata: Option.match(live, {
+    onNone: () => ({ ...draft.metadata, resourceVersion: noVersion }),
+    onSome: ({ metadata }) => ({ ...draft.metadata, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) })
+  })
+})
+
+const refused = Effect.fnUntraced(function* <O extends KubeObject>(
+  target: Target<O>,
+  error: KubeError.Invalid,
+  live: Option.Option<O>
+): Effect.fn.Return<never, Disposition.ProvisionError | KubeError.KubeError, Client.Client> {
+  const fields = immutableFields(error)
+  if (Option.isNone(live) || fields.length === 0) return yield* error
+  const { recreate, resource } = target
+  const details = { why: error.detail, cause: error }
+  if (fields.includes("metadata.uid")) return yield* Reasons.replaced({ resource }, details)
+  const values = { resource, fields: named(fields) }
+  if (!recreate) return yield* Reasons.immutable_field(values, details)
+  yield* remove(target, live.value)
+  return yield* Reasons.recreating(values, { ...details, after: soon })
+})
+
+/** `force`, since what the draft says is meant: a field that somebody edited by hand is theirs until it is taken back. */
+const write = <O extends KubeObject>(target: Target<O>, draft: Draft<O>, live: Option.Option<O>) =>
+  Client.Client.use((client) =>
+    client.apply(target.type, guarded(draft, live), { fieldManager: target.fieldManager, force: true })
+  ).pipe(Effect.catchTag("Invalid", (error) => refused(target, error, live)))
+
+const provision = Effect.fnUntraced(function* <O extends KubeObject>(target: Target<O>, given: Draft<O>) {
+  const { fieldManager, resource } = target
+  const draft = complete(target, given)
+  const live = yield* read(target)
+  if (Option.isSome(live)) {
+    if (!isOurs(target, live.value)) return yield* Reasons.name_taken({ resource })
+    if (live.value.metadata.deletionTimestamp !== undefined) return yield* leaving(target, live.value)
+    if (holds(draft, live.value, fieldManager)) return live.value
+  }
+  return yield* write(target, draft, live)
+}, KubeFailure.classified)
+
+const deprovision = Effect.fnUntraced(function* <O extends KubeObject>(target: Target<O>) {
+  const live = yield* read(target)
+  if (Option.isNone(live) || !isOurs(target, live.value)) return
+  if (live.value.metadata.deletionTimestamp === undefined) yield* remove(target, live.value)
+  const left = yield* read(target)
+  if (Option.isSome(left) && left.value.metadata.uid === live.value.metadata.uid) {
+    return yield* leaving(target, left.value)
+  }
+}, KubeFailure.classified)
 
 /**
  * Makes a provisioner of one object.
@@ -256,10 +270,11 @@ export const make = <const N extends string, O extends KubeObject, R1 = never, R
   name: N & (N extends Identifier.Identifier ? unknown : Identifier.Literal<N>),
   options: Settings<O, R1> & Source<O, R2>
 ): Provisioner.Provisioner<Client.Client | R1 | R2, N> => {
-  const { deprovision, provision } = machine(options, refOf(options))
+  const target = targetOf(options, refOf(options))
   const draft = Effect.isEffect(options.object) ? options.object : Effect.succeed(options.object)
   const ready = options.ready ?? (() => Effect.void)
-  return compose.make(name, Effect.flatMap(Effect.flatMap(draft, provision), ready), deprovision())
+  const provisioned = Effect.flatMap(draft, (given) => provision(target, given))
+  return compose.make(name, Effect.flatMap(provisioned, ready), deprovision(target))
 }
 
 const refOf = <O extends KubeObject, R>(source: Source<O, R>): Ref =>

@@ -143,139 +143,163 @@ const judge = Effect.fnUntraced(function* <D>(
   return { failure, next, outcome }
 })
 
+/** A manager while its process lives. */
+interface Self<O extends Status.ManagedObject, D, R> {
+  readonly plan: Plan<O, D, R>
+  /** The UID that this process last ran a pass for, by key. */
+  readonly ran: Map<string, string | undefined>
+}
+
+const forget = <O extends Status.ManagedObject, D, R>({ plan, ran }: Self<O, D, R>, ref: KubeObject.Ref): void => {
+  const key = KubeObject.key(ref)
+  ran.delete(key)
+  plan.waiting.set(key, [])
+}
+
+/** Some, with when to come back, if no pass is due: it is parked, or this process found it in the middle of a backoff (P19). */
+const notDue = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  { plan, ran }: Self<O, D, R>,
+  object: O,
+  before: Bookkeeping.Bookkeeping | undefined,
+  nowMs: number
+) {
+  if (before?.parked !== undefined) {
+    const { inputs } = before.parked
+    inputs.forEach((input) => plan.waiting.add(keyOf(object), Inputs.keyOfInput(input)))
+    return (yield* Inputs.changed(inputs)) ? Option.none() : Option.some<Next>(Option.none())
+  }
+  if (before?.nextRetryTime === undefined || ran.get(keyOf(object)) === object.metadata.uid) return Option.none()
+  const leftMs = Date.parse(before.nextRetryTime) - nowMs
+  return leftMs > 0 ? Option.some<Next>(Option.some(Duration.millis(leftMs))) : Option.none()
+})
+
+/** All that a pass that is not due has to say: that the object is not paused any more. */
+const resume = <O extends Status.ManagedObject>(type: ResourceType<O>, object: O) =>
+  Status.isPaused(object.status?.conditions)
+    ? Status.write(type, object, (status) => ({ ...status, conditions: Status.resumed(status.conditions ?? []) }))
+    : Effect.void
+
+/** Before the first pass: kstatus takes an object without conditions for one that is ready. */
+const begin = <O extends Status.ManagedObject>(type: ResourceType<O>, object: O, nowMs: number) =>
+  Status.write(type, object, (status) => ({
+    ...status,
+    conditions: Status.conditions(status.conditions ?? [], Status.begun, at(object, nowMs)),
+    observedGeneration: at(object, nowMs).generation
+  }))
+
+const publish = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  { lookup, own, type }: Plan<O, D, R>,
+  object: O,
+  { decoded, pass }: Run<D>,
+  bookkeeping: Bookkeeping.Bookkeeping,
+  failure: Disposition.ProvisionError | undefined
+) {
+  const { generation, phase } = bookkeeping
+  const latest = Option.getOrElse(yield* lookup(KubeObject.ref(object)), () => object)
+  // Somebody else by now, or the same with news: the next pass has more to say.
+  if (latest.metadata.uid !== object.metadata.uid || latest.metadata.generation !== object.metadata.generation) return
+  const stamp = at(object, yield* Clock.currentTimeMillis)
+  const change = (status: Status.ManagedStatus) =>
+    Status.resumed(Status.conditions(status.conditions ?? [], standing(failure), stamp))
+  const outcome = {
+    phase,
+    failure: failure === undefined ? undefined : Disposition.show(failure),
+    conditions: change(latest.status ?? {}),
+    progress: pass.progress
+  }
+  const fields = decoded === undefined ? {} : yield* own(decoded, outcome)
+  yield* Status.write(type, latest, (status) => ({
+    ...status,
+    ...fields,
+    conditions: change(status),
+    observedGeneration: generation,
+    provisioning: bookkeeping
+  }))
+})
+
+const release = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(self: Self<O, D, R>, object: O) {
+  const { finalizer, type } = self.plan
+  if (finalizer !== undefined) yield* Finalizers.remove(type, object, finalizer)
+  forget(self, KubeObject.ref(object))
+})
+
+/** One pass in one direction, if it is due, and what is written of it. */
+const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  self: Self<O, D, R>,
+  object: O,
+  phase: Progress.Phase
+): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
+  const { plan, ran } = self
+  const epoch = Bookkeeping.epochOf(object, phase)
+  const before = Bookkeeping.read(object.status?.provisioning, epoch)
+  const startMs = yield* Clock.currentTimeMillis
+  const early = yield* notDue(self, object, before, startMs)
+  if (Option.isSome(early)) {
+    yield* resume(plan.type, object)
+    return early.value
+  }
+  ran.set(keyOf(object), object.metadata.uid)
+  if (phase === "provision" && object.status?.observedGeneration === undefined) {
+    yield* begin(plan.type, object, startMs)
+  }
+  const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
+  const nowMs = yield* Clock.currentTimeMillis
+  const { failure, next, outcome } = yield* judge(done, before, epoch, nowMs)
+  yield* Report.pass(plan.type, phase, failure)
+  if (failure === undefined && phase === "deprovision") {
+    yield* release(self, object)
+    return Option.none()
+  }
+  yield* publish(plan, object, done, Bookkeeping.after(before, epoch, outcome, nowMs), failure)
+  return next
+})
+
+/** The cache may still show what is gone, and its successor's things have the same names: the API server is asked. */
+const leave = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  self: Self<O, D, R>,
+  cached: O
+): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
+  const { finalizer, type } = self.plan
+  if (!has(cached, finalizer)) return Option.none()
+  const client = yield* Client.Client
+  const truth = yield* Effect.catchTag(
+    Effect.asSome(client.get(type, KubeObject.ref(cached))),
+    "NotFound",
+    () => Effect.succeedNone
+  )
+  const still = Option.filter(truth, (now) => now.metadata.uid === cached.metadata.uid && has(now, finalizer))
+  return Option.isSome(still) ? yield* step(self, still.value, "deprovision") : Option.none()
+})
+
+const pause = Effect.fnUntraced(function* <O extends Status.ManagedObject>(
+  type: ResourceType<O>,
+  object: O,
+  annotation: string
+) {
+  const stamp = at(object, yield* Clock.currentTimeMillis)
+  yield* Status.write(type, object, (status) => ({
+    ...status,
+    conditions: Status.paused(status.conditions ?? [], annotation, stamp)
+  }))
+})
+
 /** The passes of a manager, as its controller runs them. */
 export const make = <O extends Status.ManagedObject, D, R>(plan: Plan<O, D, R>): ((ref: KubeObject.Ref) => Pass<R>) => {
-  const { finalizer, lookup, pausedAnnotation, type, waiting } = plan
-  /** The UID that this process last ran a pass for, by key. */
-  const ran = new Map<string, string | undefined>()
-
-  const forget = (ref: KubeObject.Ref) => {
-    const key = KubeObject.key(ref)
-    ran.delete(key)
-    waiting.set(key, [])
-  }
-
-  /** Some, with when to come back, if no pass is due: it is parked, or this process found it in the middle of a backoff (P19). */
-  const notDue = Effect.fnUntraced(function* (object: O, before: Bookkeeping.Bookkeeping | undefined, nowMs: number) {
-    if (before?.parked !== undefined) {
-      const { inputs } = before.parked
-      inputs.forEach((input) => waiting.add(keyOf(object), Inputs.keyOfInput(input)))
-      return (yield* Inputs.changed(inputs)) ? Option.none() : Option.some<Next>(Option.none())
-    }
-    if (before?.nextRetryTime === undefined || ran.get(keyOf(object)) === object.metadata.uid) return Option.none()
-    const leftMs = Date.parse(before.nextRetryTime) - nowMs
-    return leftMs > 0 ? Option.some<Next>(Option.some(Duration.millis(leftMs))) : Option.none()
-  })
-
-  /** All that a pass that is not due has to say: that the object is not paused any more. */
-  const resume = (object: O) =>
-    Status.isPaused(object.status?.conditions)
-      ? Status.write(type, object, (status) => ({ ...status, conditions: Status.resumed(status.conditions ?? []) }))
-      : Effect.void
-
-  /** Before the first pass: kstatus takes an object without conditions for one that is ready. */
-  const begin = (object: O, nowMs: number) =>
-    Status.write(type, object, (status) => ({
-      ...status,
-      conditions: Status.conditions(status.conditions ?? [], Status.begun, at(object, nowMs)),
-      observedGeneration: at(object, nowMs).generation
-    }))
-
-  const publish = Effect.fnUntraced(function* (
-    object: O,
-    { decoded, pass }: Run<D>,
-    bookkeeping: Bookkeeping.Bookkeeping,
-    shown: Status.Standing,
-    failure: Disposition.ProvisionError | undefined
-  ) {
-    const { generation, phase } = bookkeeping
-    const known = yield* lookup(KubeObject.ref(object))
-    const latest = Option.getOrElse(known, () => object)
-    // Somebody else by now, or the same with news: the next pass has more to say.
-    if (latest.metadata.uid !== object.metadata.uid || latest.metadata.generation !== object.metadata.generation) return
-    const stamp = at(object, yield* Clock.currentTimeMillis)
-    const change = (list: NonNullable<Status.ManagedStatus["conditions"]>) =>
-      Status.resumed(Status.conditions(list, shown, stamp))
-    const conditions = change(latest.status?.conditions ?? [])
-    const outcome = {
-      phase,
-      failure: failure === undefined ? undefined : Disposition.show(failure),
-      conditions,
-      progress: pass.progress
-    }
-    const own = decoded === undefined ? {} : yield* plan.own(decoded, outcome)
-    yield* Status.write(type, latest, (status) => ({
-      ...status,
-      ...own,
-      conditions: change(status.conditions ?? []),
-      observedGeneration: generation,
-      provisioning: bookkeeping
-    }))
-  })
-
-  const step = Effect.fnUntraced(function* (
-    object: O,
-    phase: Progress.Phase
-  ): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
-    const epoch = Bookkeeping.epochOf(object, phase)
-    const before = Bookkeeping.read(object.status?.provisioning, epoch)
-    const startMs = yield* Clock.currentTimeMillis
-    const early = yield* notDue(object, before, startMs)
-    if (Option.isSome(early)) {
-      yield* resume(object)
-      return early.value
-    }
-    ran.set(keyOf(object), object.metadata.uid)
-    if (phase === "provision" && object.status?.observedGeneration === undefined) yield* begin(object, startMs)
-    const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
-    const nowMs = yield* Clock.currentTimeMillis
-    const { failure, next, outcome } = yield* judge(done, before, epoch, nowMs)
-    yield* Report.pass(type, phase, failure)
-    if (failure === undefined && phase === "deprovision") {
-      yield* release(object)
-      return Option.none()
-    }
-    yield* publish(object, done, Bookkeeping.after(before, epoch, outcome, nowMs), standing(failure), failure)
-    return next
-  })
-
-  const release = Effect.fnUntraced(function* (object: O) {
-    if (finalizer !== undefined) yield* Finalizers.remove(type, object, finalizer)
-    forget(KubeObject.ref(object))
-  })
-
-  /** The cache may still show what is gone, and its successor's things have the same names: the API server is asked. */
-  const leave = Effect.fnUntraced(function* (
-    cached: O
-  ): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
-    if (!has(cached, finalizer)) return Option.none()
-    const client = yield* Client.Client
-    const truth = yield* Effect.catchTag(
-      Effect.asSome(client.get(type, KubeObject.ref(cached))),
-      "NotFound",
-      () => Effect.succeedNone
-    )
-    const still = Option.filter(truth, (now) => now.metadata.uid === cached.metadata.uid && has(now, finalizer))
-    return Option.isSome(still) ? yield* step(still.value, "deprovision") : Option.none()
-  })
-
+  const self: Self<O, D, R> = { plan, ran: new Map() }
+  const { finalizer, pausedAnnotation, type } = plan
   return Effect.fnUntraced(function* (ref): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
-    const found = yield* lookup(ref)
+    const found = yield* plan.lookup(ref)
     if (Option.isNone(found)) {
-      forget(ref)
+      forget(self, ref)
       return Option.none()
     }
     const object = found.value
-    if (object.metadata.deletionTimestamp !== undefined) return yield* leave(object)
+    if (object.metadata.deletionTimestamp !== undefined) return yield* leave(self, object)
     if (isPaused(object, pausedAnnotation)) {
-      const stamp = at(object, yield* Clock.currentTimeMillis)
-      yield* Status.write(type, object, (status) => ({
-        ...status,
-        conditions: Status.paused(status.conditions ?? [], pausedAnnotation, stamp)
-      }))
+      yield* pause(type, object, pausedAnnotation)
       return Option.none()
     }
     const held = finalizer === undefined ? Option.some(object) : yield* Finalizers.ensure(type, object, finalizer)
-    return Option.isSome(held) ? yield* step(held.value, "provision") : Option.none()
+    return Option.isSome(held) ? yield* step(self, held.value, "provision") : Option.none()
   })
 }
