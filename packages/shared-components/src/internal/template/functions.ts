@@ -1,20 +1,11 @@
 /** The functions that a template may call. */
 import { createHash } from "node:crypto"
+import type { Calling } from "./calling.ts"
 import { printf } from "./printf.ts"
 import { type Compared, equal, format, isFields, isList, less, quote, truth, type Value } from "./values.ts"
 
 /** What a parameter takes. `scalar` is a string, int, float or bool, printed as Go prints it. */
 export type Parameter = "any" | "string" | "int" | "scalar"
-
-/** What a function may ask of the evaluation that calls it. */
-export interface Calling {
-  /** Gives up with a sentence that names no value. */
-  readonly refuse: (problem: string) => never
-  /** Counts work against the limit. */
-  readonly spend: (size: number) => void
-  /** Fails before something longer than a template may hold is made. */
-  readonly fits: (length: number) => void
-}
 
 export interface TemplateFunction {
   readonly parameters: ReadonlyArray<Parameter>

@@ -1,5 +1,5 @@
 /** `printf` with the verbs that templates need: `%s`, `%v`, `%d`, `%q`, `%t` and `%%`, each with a width and the flags `-` and `0`. */
-import type { Calling } from "./functions.ts"
+import type { Calling } from "./calling.ts"
 import { format, quote, type Value } from "./values.ts"
 
 const widthMax = 1000
