@@ -14,6 +14,7 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import * as Disposition from "@berth/provisioners/Disposition"
 import { consumerOf } from "./Records.ts"
 import * as Names from "./Names.ts"
+import * as Parameters from "./Parameters.ts"
 import type * as ScriptJob from "./ScriptJob.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
 import type { SharedComponentProvider } from "./SharedComponentProvider.ts"
@@ -64,7 +65,11 @@ export const make = (
     provision,
     deprovision,
     binding,
-    parameters: shared.spec.parameters
+    // With the schema's defaults; parameters that do not fit keep the shared component from being Ready.
+    parameters: Result.getOrElse(
+      Parameters.check(provider.spec.parameters, shared.spec.parameters),
+      () => shared.spec.parameters
+    )
   })
 }
 

@@ -134,10 +134,14 @@ const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
 const writeCapsule = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
   const slice = yield* record.current
   const entries = yield* record.journal.entries
-  const settled = entries.some(
-    ({ action, outcome }) => action === "provision" && (outcome === undefined || outcome === "Succeeded")
-  )
-  if (slice.spec.capsule !== undefined && settled) return
+  const has = (wanted: ScriptJob.Entry["outcome"]) =>
+    entries.some(({ action, outcome }) => action === "provision" && outcome === wanted)
+  if (slice.spec.capsule !== undefined && has("Succeeded")) return
+  if (slice.spec.capsule !== undefined && has(undefined)) {
+    // Of the script that runs it is too late to change anything; if it fails, a mended provider revives the slice.
+    yield* Effect.ignore(sourcesOf(slice))
+    return
+  }
   const { sharedNamespace } = yield* Settings
   const { provider, shared } = yield* sourcesOf(slice)
   const namespace = Identifier.Identifier.make(sharedNamespace)
@@ -148,13 +152,13 @@ const writeCapsule = Effect.fnUntraced(function* (record: SliceRecord.SliceRecor
 const sourcesOf = Effect.fnUntraced(function* (slice: Slice) {
   const { managementNamespace: namespace } = yield* Settings
   const { name, uid } = slice.spec.sharedComponent
-  const found = yield* orNone(Client.use((client) => client.get(SharedComponent, { name, namespace })))
+  // Inputs, so that a slice that waits for a person goes on when parameters or the provider are mended.
+  const found = yield* Manager.input(SharedComponent, { name, namespace })
   if (Option.isNone(found) || found.value.metadata.uid !== uid) {
     return yield* Reasons.missing_shared_component({ shared: name })
   }
   const shared = yield* readable(name, SharedComponent.decode(found.value))
   const provider = shared.spec.providerRef.name
-  // An input, so that a slice that waits for a person goes on when the provider is mended.
   const source = yield* Manager.input(SharedComponentProvider, { name: provider, namespace })
   if (Option.isNone(source)) return yield* Reasons.missing_provider({ provider, shared: name })
   return { shared, provider: yield* readable(provider, SharedComponentProvider.decode(source.value)) }

@@ -52,7 +52,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
   return Manager.make({
     kind: Slice,
     definition: slices,
-    inputs: [providers, sharedSecrets, slices],
+    inputs: [providers, sharedComponents, sharedSecrets, slices],
     watches: [
       Watch.mappedEffect(slices, ({ spec }) => front(records, spec.sharedComponent.uid), { when: movesLine }),
       Watch.mappedEffect(sharedComponents, ({ metadata }) => front(records, metadata.uid ?? ""), {

@@ -208,7 +208,13 @@ describe("Bad input", () => {
       says(Environment, "a", "unsupported"),
       says(Environment, "b", "unsupported")
     ])
-    const fields = ["spec.list", "spec.idle.action", "spec.components[0].helm", "spec.components[0].helm", "spec.target"]
+    const fields = [
+      "spec.list",
+      "spec.idle.action",
+      "spec.components[0].helm",
+      "spec.components[0].helm",
+      "spec.target"
+    ]
     messages.forEach(({ message }, index) => assert.include(message, fields[index] ?? "none"))
     yield* nothingDeployed({ client, namespaceOf })
 

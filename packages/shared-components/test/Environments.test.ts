@@ -72,31 +72,28 @@ describe("An environment", () => {
   story("S12: has its variables restored, whatever becomes of them, and from the kept binding", function* () {
     const { binding, client, edit, env, namespace, remove, until } = yield* deployed
     const { DATABASE_URL = "" } = yield* env("a")
-    const secret = { name: "web-env", namespace }
-    const restored = until(Builtin.Secret, secret, (found) =>
-      found?.data?.["DATABASE_URL"] === base64(DATABASE_URL) && Object.keys(found.data).length === 1 ? found : undefined
-    )
+    /** As it should be again, in a version later than the one that somebody made. */
+    const restored = (name: string, changed: string | undefined) =>
+      until(Builtin.Secret, { name, namespace }, (found) =>
+        Number(found?.metadata.resourceVersion) > Number(changed) &&
+        found?.data?.[name === "web-env" ? "DATABASE_URL" : "URL"] === base64(DATABASE_URL) &&
+        found.data["MORE"] === undefined
+          ? found
+          : undefined
+      )
+    const evil = { DATABASE_URL: base64("postgres://evil"), URL: base64("postgres://evil"), MORE: "" }
 
-    yield* edit(Builtin.Secret, "web-env", { data: { DATABASE_URL: base64("postgres://evil"), MORE: "" } }, namespace)
-    yield* restored
+    const edited = yield* edit(Builtin.Secret, "web-env", { data: evil }, namespace)
+    const first = yield* restored("web-env", edited.metadata.resourceVersion)
     yield* remove(Builtin.Secret, "web-env", namespace)
-    yield* until(Builtin.Secret, secret, (found) => (found === undefined ? true : undefined)).pipe(
-      Effect.raceFirst(restored)
-    )
-    const again = yield* restored
-    yield* Effect.orDie(
-      client.update(Builtin.Secret, { ...again, data: { DATABASE_URL: base64("postgres://evil") }, immutable: true })
-    )
-    const { metadata } = yield* until(Builtin.Secret, secret, (found) =>
-      found?.metadata.uid !== again.metadata.uid && found !== undefined ? found : undefined
-    )
-    yield* edit(Builtin.Secret, "db-binding", { data: { URL: base64("postgres://evil") } }, namespace)
-    yield* until(Builtin.Secret, { name: "db-binding", namespace }, (found) =>
-      found?.data?.["URL"] === base64(DATABASE_URL) ? true : undefined
-    )
+    const second = yield* restored("web-env", first.metadata.resourceVersion)
+    const frozen = yield* Effect.orDie(client.update(Builtin.Secret, { ...second, data: evil, immutable: true }))
+    yield* restored("web-env", frozen.metadata.resourceVersion)
+    const copy = yield* edit(Builtin.Secret, "db-binding", { data: evil }, namespace)
+    yield* restored("db-binding", copy.metadata.resourceVersion)
 
+    assert.deepStrictEqual(yield* env("a"), { DATABASE_URL })
     assert.strictEqual((yield* binding("a"))["URL"], DATABASE_URL)
-    assert.strictEqual((yield* restored).metadata.uid, metadata.uid)
   })
 
   story("S5: has its index mended: labels of its namespace and of its records", function* () {
@@ -156,9 +153,10 @@ describe("An environment", () => {
     yield* slices("a", 0)
     yield* gone(Builtin.Secret, "db-binding", namespace)
     assert.deepStrictEqual(yield* env("a", "api"), { SLUG: "a" })
-    assert.deepStrictEqual((yield* read(Builtin.Namespace, namespace, "")).metadata.labels?.[environmentUidLabel], (
-      yield* read(Environment, "a")
-    ).metadata.uid)
+    assert.deepStrictEqual(
+      (yield* read(Builtin.Namespace, namespace, "")).metadata.labels?.[environmentUidLabel],
+      (yield* read(Environment, "a")).metadata.uid
+    )
   })
 
   story("writes nothing in a pass that changes nothing", function* () {
@@ -188,6 +186,20 @@ describe("An environment", () => {
   })
 })
 
+describe("A slice", () => {
+  story("has the defaults of its provider's parameters", function* () {
+    const { binding, environment, provider, sharedComponent, template } = yield* started
+    const parameters = { type: "object", properties: { mode: { type: "string", default: "require" } } }
+
+    yield* provider("tls", { parameters, binding: { MODE: "{{ .Parameters.mode }}" } })
+    yield* sharedComponent("tls", { providerRef: { name: "tls" } })
+    yield* template("shop", [{ name: "db", sharedComponentRef: { name: "tls" } }])
+    yield* environment("a")
+
+    assert.deepStrictEqual(yield* binding("a"), { MODE: "require" })
+  })
+})
+
 describe("The end of an environment", () => {
   story("S10: leaves nothing, whatever else is gone by then", function* () {
     const { client, edit, gone, namespace, remove, scripts, slices } = yield* deployed
@@ -199,10 +211,16 @@ describe("The end of an environment", () => {
     yield* remove(SharedComponent, "postgres")
     yield* force(SharedComponent, "postgres")
     yield* remove(SharedComponentProvider, "postgres")
-    yield* Effect.ignore(client.patch(SharedComponentProvider, { name: "postgres", namespace: management }, {
-      type: "merge",
-      patch: { metadata: { finalizers: null } }
-    }))
+    yield* Effect.ignore(
+      client.patch(
+        SharedComponentProvider,
+        { name: "postgres", namespace: management },
+        {
+          type: "merge",
+          patch: { metadata: { finalizers: null } }
+        }
+      )
+    )
     yield* gone(EnvironmentTemplate, "shop")
     yield* gone(SharedComponent, "postgres")
     yield* remove(Environment, "a")
@@ -210,12 +228,15 @@ describe("The end of an environment", () => {
     yield* gone(Environment, "a")
     yield* slices("a", 0)
     yield* gone(Builtin.Namespace, namespace, "")
-    assert.deepStrictEqual((yield* scripts.seen).map((name) => name.replace(/^slice-[a-z2-7]{20}-/u, "")), [
-      "provision-1",
-      "deprovision-1"
-    ])
+    assert.deepStrictEqual(
+      (yield* scripts.seen).map((name) => name.replace(/^slice-[a-z2-7]{20}-/u, "")),
+      ["provision-1", "deprovision-1"]
+    )
     const { items } = yield* Effect.orDie(client.list(Builtin.Secret, { namespace: shared }))
-    assert.deepStrictEqual(items.map(({ metadata }) => metadata.name), ["pg"])
+    assert.deepStrictEqual(
+      items.map(({ metadata }) => metadata.name),
+      ["pg"]
+    )
   })
 
   story("S13: an environment of the same name is another one, and may adopt what was left", function* () {
@@ -304,7 +325,7 @@ describe("Places", () => {
     yield* inLine("c", 1)
     yield* environment("b")
     const { status } = yield* inLine("b", 2)
-    assert.deepInclude(status?.components?.[0], { phase: "Waiting", reason: "waiting_in_line" })
+    assert.strictEqual(status?.components?.[0]?.phase, "Waiting")
     assert.strictEqual(status?.phase, "Pending")
 
     yield* remove(Environment, "a")
