@@ -13,8 +13,9 @@ import type { ConnectionError } from "@berth/kube/ConnectionError"
 import { Context, Effect, Layer, Scope } from "effect"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { EmbeddedCluster, make as makeEmbedded, type Options } from "./EmbeddedCluster.ts"
+import { withContext } from "./internal/server/kubeconfig.ts"
 
 /**
  * How a cluster came about: in this process, from binaries on this machine, or found running.
@@ -109,8 +110,13 @@ export const existing = (options: {
     Cluster,
     Effect.gen(function* () {
       const connection = yield* Connection.fromKubeconfig({ path: options.kubeconfig, context: options.context })
-      const kubeconfig = yield* Effect.promise(() => readFile(options.kubeconfig, "utf8"))
-      return { kind: "existing", connection, kubeconfig, kubeconfigFile: Effect.succeed(options.kubeconfig) }
+      const written = yield* Effect.promise(() => readFile(options.kubeconfig, "utf8"))
+      if (options.context === undefined) {
+        const kubeconfigFile = Effect.succeed(options.kubeconfig)
+        return { kind: "existing", connection, kubeconfig: written, kubeconfigFile } satisfies Service
+      }
+      const kubeconfig = withContext(written, dirname(options.kubeconfig), options.context)
+      return { kind: "existing", connection, kubeconfig, kubeconfigFile: yield* fileOf(kubeconfig) } satisfies Service
     })
   )
 

@@ -2,8 +2,9 @@ import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Fiber, Layer, Scope, Stream } from "effect"
-import { existsSync, readFileSync } from "node:fs"
-import { dirname } from "node:path"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import * as Cluster from "../src/Cluster.ts"
 import * as EmbeddedCluster from "../src/EmbeddedCluster.ts"
 
@@ -58,6 +59,29 @@ describe("Cluster", () => {
       assert.deepStrictEqual([kind, kindThere], ["embedded", "existing"])
       assert.deepStrictEqual<ReadonlyArray<unknown>>([onEmbedded, onExisting], [expected, expected])
     }).pipe(Effect.provide(Cluster.embeddedWithClient()))
+  )
+
+  it.effect("T1: an existing cluster is reached by the context that is asked for, and kubectl is told so", () =>
+    Effect.gen(function* () {
+      const { connection, kubeconfig } = yield* Cluster.Cluster
+      const folder = mkdtempSync(join(tmpdir(), "berth-test-"))
+      const path = join(folder, "config")
+      const other = "{name: other, context: {cluster: elsewhere, user: admin}}"
+      writeFileSync(
+        path,
+        kubeconfig
+          .replace("current-context: embedded", "current-context: other")
+          .replace("contexts:", `contexts:\n  - ${other}`)
+      )
+      const there = yield* Effect.gen(function* () {
+        const cluster = yield* Cluster.Cluster
+        return [cluster.connection.server, readFileSync(yield* cluster.kubeconfigFile, "utf8")] as const
+      }).pipe(Effect.provide(Cluster.existing({ kubeconfig: path, context: "embedded" })))
+      rmSync(folder, { recursive: true })
+
+      assert.strictEqual(there[0], connection.server)
+      assert.match(there[1], /current-context: embedded/u)
+    }).pipe(Effect.provide(Cluster.embedded()))
   )
 
   it.effect("T2: the client reaches a cluster that demands TLS and a token", () =>

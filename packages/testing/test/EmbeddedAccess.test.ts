@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { core, scenario } from "./support/rawApi.ts"
+import { at, core, scenario } from "./support/rawApi.ts"
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1"
 const ada = { username: "ada", groups: ["team", "system:authenticated"] }
@@ -28,11 +28,12 @@ describe("Access to the embedded cluster", () => {
           const read = yield* api.get(`${core}/secrets`, asked)
           const written = yield* api.post(`${core}/secrets`, { metadata: { name: "s" } }, asked)
           const elsewhere = yield* api.get("/api/v1/secrets", asked)
+          const beside = yield* api.get("/api/v1/namespaces/kube-public/secrets", asked)
           const discovered = yield* api.get("/apis", asked)
 
           assert.deepStrictEqual(
-            [none, read, written, elsewhere, discovered].map(({ status }) => status),
-            [403, 200, 403, 403, 200]
+            [none, read, written, elsewhere, beside, discovered].map(({ status }) => status),
+            [403, 200, 403, 403, 403, 200]
           )
           assert.strictEqual(
             written.at("message"),
@@ -74,6 +75,31 @@ describe("Access to the embedded cluster", () => {
         assert.strictEqual(known.at("status.userInfo.username"), "system:serviceaccount:default:bot")
         assert.deepStrictEqual([late.status, orphaned.status, short.status], [401, 401, 422])
       })
+    )
+  )
+
+  it.effect("T3: whoever may impersonate acts as somebody else", () =>
+    scenario(
+      (api, { url }) =>
+        Effect.gen(function* () {
+          const as = (token: string) =>
+            Effect.promise(() =>
+              fetch(`${url}/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+                method: "POST",
+                body: "{}",
+                headers: { authorization: `Bearer ${token}`, "impersonate-user": "eve", "impersonate-group": "team" }
+              }).then((response) => response.json())
+            )
+          const allowed = yield* as("root")
+          const refused = yield* as("ada")
+
+          assert.deepStrictEqual(at(allowed, "status.userInfo"), {
+            username: "eve",
+            groups: ["team", "system:authenticated"]
+          })
+          assert.strictEqual(at(refused, "code"), 403)
+        }),
+      { rbac: true, tls: false, users: { ada, root: { username: "root", groups: ["system:masters"] } } }
     )
   )
 

@@ -1,8 +1,9 @@
 /**
  * Refuses requests that their user may not make.
  */
+import type { IncomingHttpHeaders } from "node:http"
 import type { Api } from "./api.ts"
-import { ApiError, unauthorized } from "./apiError.ts"
+import { ApiError, forbidden, unauthorized } from "./apiError.ts"
 import { permits, type Access } from "./rbac.ts"
 import type { ApiRequest, User } from "./request.ts"
 import { userOf } from "./tokens.ts"
@@ -11,13 +12,28 @@ import { userOf } from "./tokens.ts"
 export const administrator: User = { username: "kubernetes-admin", groups: ["system:masters", "system:authenticated"] }
 const anonymous: User = { username: "system:anonymous", groups: ["system:unauthenticated"] }
 
-/** Who sent a request with this Authorization header. @internal */
-export const authenticate = (api: Api, authorization: string | undefined): User => {
+const authenticated = (api: Api, authorization: string | undefined): User => {
   const token = /^Bearer\s+(\S+)$/iu.exec(authorization ?? "")?.[1]
   if (token === undefined) return api.rbac ? anonymous : administrator
   const user = userOf(api, token)
   if (user !== undefined) return user
   throw unauthorized()
+}
+
+const list = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
+  value === undefined ? [] : typeof value === "string" ? value.split(",").map((one) => one.trim()) : value
+
+/** Who sent a request with these headers, or whom they act for. @internal */
+export const authenticate = (api: Api, headers: IncomingHttpHeaders): User => {
+  const user = authenticated(api, headers.authorization)
+  const [username] = list(headers["impersonate-user"])
+  if (username === undefined) return user
+  const access = { group: "", resource: "users", verb: "impersonate", namespace: "", name: username }
+  if (!permits(api, user, { _tag: "Resource", ...access })) {
+    const why = `User "${user.username}" cannot impersonate resource "users" in API group "" at the cluster scope`
+    throw forbidden({ group: "", kind: "User", plural: "users" }, username, why)
+  }
+  return { username, groups: [...list(headers["impersonate-group"]), "system:authenticated"] }
 }
 
 const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch" }

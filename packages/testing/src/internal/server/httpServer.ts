@@ -40,7 +40,7 @@ const parsed = (api: Api, message: IncomingMessage, bytes: Buffer, warnings: Arr
     userAgent: header(message, "user-agent"),
     body: bytes.toString(),
     bytes,
-    user: authenticate(api, message.headers.authorization),
+    user: authenticate(api, message.headers),
     warnings
   }
 }

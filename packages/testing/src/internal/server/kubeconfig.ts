@@ -1,7 +1,9 @@
 /**
- * A kubeconfig for one server.
+ * Kubeconfigs: one for this server, and others as they are needed here.
  */
-import { stringify } from "yaml"
+import { resolve } from "node:path"
+import { parse, stringify } from "yaml"
+import { fields, isFields } from "./json.ts"
 
 /** @internal */
 export const kubeconfigOf = (options: {
@@ -27,3 +29,20 @@ export const kubeconfigOf = (options: {
     contexts: [{ name: "embedded", context: { cluster: "embedded", user: "admin" } }],
     "current-context": "embedded"
   })
+
+const paths: ReadonlyArray<string> = ["certificate-authority", "client-certificate", "client-key", "tokenFile"]
+
+const withFullPaths = (value: unknown, folder: string): unknown => {
+  if (Array.isArray(value)) return value.map((item) => withFullPaths(item, folder))
+  if (!isFields(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      name,
+      paths.includes(name) && typeof inner === "string" ? resolve(folder, inner) : withFullPaths(inner, folder)
+    ])
+  )
+}
+
+/** A kubeconfig that was read from a folder, for use anywhere, with another current context. @internal */
+export const withContext = (text: string, folder: string, context: string): string =>
+  stringify({ ...fields(withFullPaths(parse(text), folder)), "current-context": context })

@@ -7,6 +7,7 @@ import type { Api, Time } from "./api.ts"
 import { builtinKinds } from "./builtinKinds.ts"
 import type { Certificate } from "./certificate.ts"
 import { Controllers } from "./controllers.ts"
+import { addFirstRoles } from "./firstRoles.ts"
 import { httpServer } from "./httpServer.ts"
 import { addNamespace, firstNamespaces } from "./namespaces.ts"
 import { Registry } from "./registry.ts"
@@ -42,6 +43,7 @@ export const makeServer = (options: ServerOptions): ApiServer => {
   }
   const controllers = new Controllers(api)
   for (const name of firstNamespaces) addNamespace(api, name)
+  addFirstRoles(api)
   controllers.settle()
   return { api, http: httpServer(api, controllers, options.certificate) }
 }
