@@ -1,4 +1,6 @@
+export * as Await from "./Await.ts"
 export * as Cluster from "./Cluster.ts"
+export * as Clusters from "./Clusters.ts"
 export * as EmbeddedCluster from "./EmbeddedCluster.ts"
 export * as JobController from "./JobController.ts"
 export * as LocalProcess from "./LocalProcess.ts"
