@@ -22,6 +22,7 @@ import * as KubeObject from "@berth/kube/KubeObject"
 import { Clock, Duration, Effect, FiberMap, Layer, Queue, type Scope } from "effect"
 import { follow } from "./internal/follow.ts"
 import * as JobStatus from "./internal/jobStatus.ts"
+import { pause } from "./internal/realTime.ts"
 import { Job, Pod, timestamp } from "./internal/workloadTypes.ts"
 
 type Api = Client.Client["Service"]
@@ -241,7 +242,7 @@ const run: Effect.Effect<never, never, Client.Client | Scope.Scope> = Effect.gen
       const result = yield* Effect.result(reconcile(client, KubeObject.fromKey(key), memory))
       if (result._tag === "Failure") {
         yield* Effect.logDebug(`${key}: ${result.failure.message}`)
-        yield* again(key, retryMs)
+        yield* FiberMap.run(timers, key, Effect.andThen(pause(retryMs), add(key)))
       } else if (result.success !== undefined) {
         yield* again(key, result.success - (yield* Clock.currentTimeMillis))
       }

@@ -7,26 +7,21 @@ import { ConfigProvider, Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import * as Postgres from "../src/Postgres.ts"
 
 /** A server takes under a second on a quiet machine, which these tests do not count on. */
-const patience = 30_000
+describe("Postgres", { timeout: 30_000 }, () => {
+  it.live("T9: several servers run at once, each with its own passwords, and wrong ones are refused", () =>
+    Effect.gen(function* () {
+      const [a, b] = yield* Effect.all([embedded, embedded], { concurrency: 2 })
 
-describe("Postgres", () => {
-  it.live(
-    "T9: several servers run at once, each with its own passwords, and wrong ones are refused",
-    () =>
-      Effect.gen(function* () {
-        const [a, b] = yield* Effect.all([embedded, embedded], { concurrency: 2 })
+      const versions = yield* Effect.all([a.query("show server_version"), b.query("show server_version")])
+      const wrong = yield* Effect.flip(a.query("select 1", [], { password: "wrong" }))
+      const others = yield* Effect.flip(a.query("select 1", [], b.superuser))
 
-        const versions = yield* Effect.all([a.query("show server_version"), b.query("show server_version")])
-        const wrong = yield* Effect.flip(a.query("select 1", [], { password: "wrong" }))
-        const others = yield* Effect.flip(a.query("select 1", [], b.superuser))
-
-        assert.strictEqual(versions.length, 2)
-        assert.notStrictEqual(a.port, b.port)
-        assert.deepInclude(wrong, { _tag: "ConnectionFailed", code: "28P01", user: "postgres" })
-        assert.deepInclude(others, { _tag: "ConnectionFailed", code: "28P01" })
-        assert.notInclude(others.message, b.superuser.password)
-      }).pipe(Effect.scoped),
-    patience
+      assert.strictEqual(versions.length, 2)
+      assert.notStrictEqual(a.port, b.port)
+      assert.deepInclude(wrong, { _tag: "ConnectionFailed", code: "28P01", user: "postgres" })
+      assert.deepInclude(others, { _tag: "ConnectionFailed", code: "28P01" })
+      assert.notInclude(others.message, b.superuser.password)
+    }).pipe(Effect.scoped)
   )
 
   it.live(
@@ -48,100 +43,84 @@ describe("Postgres", () => {
 
         assert.deepStrictEqual(self, { rolsuper: false })
         assert.strictEqual(server.url(app), `postgres://app:app-secret@127.0.0.1:${server.port}/app`)
-      }).pipe(Effect.scoped),
-    patience
+      }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "T9, T11: an existing server is used by its URL, and keeps nothing of a test that is over",
-    () =>
-      Effect.gen(function* () {
-        const server = yield* embedded
-        const before = yield* contents(server)
+  it.live("T9, T11: an existing server is used by its URL, and keeps nothing of a test that is over", () =>
+    Effect.gen(function* () {
+      const server = yield* embedded
+      const before = yield* contents(server)
 
-        yield* Effect.scoped(
-          Effect.gen(function* () {
-            const borrowed = yield* Postgres.make({ url: server.url() })
-            yield* borrowed.query('create role "a tenant" login', [], borrowed.provisioner)
-            yield* borrowed.query('create database tenant owner "a tenant"', [], borrowed.provisioner)
-            yield* borrowed.query("create database own", [], borrowed.provisioner)
-          })
-        )
+      yield* Effect.scoped(
+        Effect.gen(function* () {
+          const borrowed = yield* Postgres.make({ url: server.url() })
+          yield* borrowed.query('create role "a tenant" login', [], borrowed.provisioner)
+          yield* borrowed.query('create database tenant owner "a tenant"', [], borrowed.provisioner)
+          yield* borrowed.query("create database own", [], borrowed.provisioner)
+        })
+      )
 
-        assert.deepStrictEqual(yield* contents(server), before)
-      }).pipe(Effect.scoped),
-    patience
+      assert.deepStrictEqual(yield* contents(server), before)
+    }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "T9: a URL that is not PostgreSQL's, and a server that is not there, are told apart",
-    () =>
-      Effect.gen(function* () {
-        const invalid = yield* Effect.flip(Postgres.make({ url: "http://localhost" }))
-        const absent = yield* Effect.flip(Postgres.make({ url: "postgres://u:hidden@127.0.0.1:1/x" }))
+  it.live("T9: a URL that is not PostgreSQL's, and a server that is not there, are told apart", () =>
+    Effect.gen(function* () {
+      const invalid = yield* Effect.flip(Postgres.make({ url: "http://localhost" }))
+      const absent = yield* Effect.flip(Postgres.make({ url: "postgres://u:hidden@127.0.0.1:1/x" }))
 
-        assert.strictEqual(invalid._tag, "UrlInvalid")
-        assert.deepInclude(absent, { _tag: "ConnectionFailed", code: "ECONNREFUSED", port: 1 })
-        assert.notInclude(absent.message, "hidden")
-      }).pipe(Effect.scoped),
-    patience
+      assert.strictEqual(invalid._tag, "UrlInvalid")
+      assert.deepInclude(absent, { _tag: "ConnectionFailed", code: "ECONNREFUSED", port: 1 })
+      assert.notInclude(absent.message, "hidden")
+    }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "T9, T11: a start that fails says what the server printed, and leaves nothing",
-    () =>
-      Effect.gen(function* () {
-        const error = yield* Effect.flip(Effect.scoped(Postgres.make({ settings: { shared_buffers: "nonsense" } })))
+  it.live("T9, T11: a start that fails says what the server printed, and leaves nothing", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(Effect.scoped(Postgres.make({ settings: { shared_buffers: "nonsense" } })))
 
-        assert.strictEqual(error._tag, "StartFailed")
-        assert.include(error.message, "shared_buffers")
-        assert.deepStrictEqual(folders(process.pid), [])
-      }),
-    patience
+      assert.strictEqual(error._tag, "StartFailed")
+      assert.include(error.message, "shared_buffers")
+      assert.deepStrictEqual(folders(process.pid), [])
+    })
   )
 
-  it.live(
-    "T11: process, port and files are gone after success and after interruption",
-    () =>
-      Effect.gen(function* () {
-        const scope = yield* Scope.make()
-        const server = yield* Scope.provide(embedded, scope)
-        const running = postmasters()
-        yield* Scope.close(scope, Exit.void)
-        const started = yield* Deferred.make<Postgres.Server>()
-        const fiber = yield* Effect.forkChild(
-          Effect.scoped(
-            Effect.andThen(
-              Effect.flatMap(embedded, (it) => Deferred.succeed(started, it)),
-              Effect.never
-            )
+  it.live("T11: process, port and files are gone after success and after interruption", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const server = yield* Scope.provide(embedded, scope)
+      const running = postmasters()
+      yield* Scope.close(scope, Exit.void)
+      const started = yield* Deferred.make<Postgres.Server>()
+      const fiber = yield* Effect.forkChild(
+        Effect.scoped(
+          Effect.andThen(
+            Effect.flatMap(embedded, (it) => Deferred.succeed(started, it)),
+            Effect.never
           )
         )
-        const second = yield* Deferred.await(started)
-        yield* Fiber.interrupt(fiber)
+      )
+      const second = yield* Deferred.await(started)
+      yield* Fiber.interrupt(fiber)
 
-        assert.strictEqual(running.length, 1)
-        assert.isFalse(yield* answers(server.port))
-        assert.isFalse(yield* answers(second.port))
-        assert.deepStrictEqual([postmasters(), folders(process.pid)], [[], []])
-      }),
-    patience
+      assert.strictEqual(running.length, 1)
+      assert.isFalse(yield* answers(server.port))
+      assert.isFalse(yield* answers(second.port))
+      assert.deepStrictEqual([postmasters(), folders(process.pid)], [[], []])
+    })
   )
 
-  it.live(
-    "T11: a program that is killed leaves no server and no files",
-    () =>
-      Effect.gen(function* () {
-        const child = yield* startedElsewhere
-        const [folder] = folders(child.pid)
+  it.live("T11: a program that is killed leaves no server and no files", () =>
+    Effect.gen(function* () {
+      const child = yield* startedElsewhere
+      const [folder] = folders(child.pid)
 
-        yield* child.kill
+      yield* child.kill
 
-        yield* until(() => !existsSync(`${tmpdir()}/${folder}`))
-        yield* until(() => postmasters(folder).length === 0)
-        assert.isFalse(yield* answers(child.port))
-      }).pipe(Effect.scoped),
-    patience
+      yield* until(() => !existsSync(`${tmpdir()}/${folder}`))
+      yield* until(() => postmasters(folder).length === 0)
+      assert.isFalse(yield* answers(child.port))
+    }).pipe(Effect.scoped)
   )
 })
 

@@ -7,12 +7,13 @@ import type * as KubeError from "@berth/kube/KubeError"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import { Effect, Stream } from "effect"
+import { pause } from "./realTime.ts"
 
 /** What became of an object. `Present`: as it is now, which may be no news. */
 export type Event<O> = { readonly _tag: "Present"; readonly object: O } | { readonly _tag: "Gone"; readonly object: O }
 
 /** Between two attempts. A server that is gone may be gone for long. */
-const pauseAfterFailure = "250 millis"
+const pauseAfterFailureMs = 250
 
 const identity = ({ metadata }: KubeObject): string => metadata.uid ?? `${metadata.namespace}/${metadata.name}`
 
@@ -51,7 +52,7 @@ export const follow = <O extends KubeObject, R>(
     })
 
     return yield* once.pipe(
-      Effect.catch((error) => Effect.andThen(Effect.logDebug(error.message), Effect.sleep(pauseAfterFailure))),
+      Effect.catch((error) => Effect.andThen(Effect.logDebug(error.message), pause(pauseAfterFailureMs))),
       Effect.forever
     )
   })

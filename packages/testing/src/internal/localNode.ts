@@ -6,18 +6,11 @@ import * as Client from "@berth/kube/Client"
 import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import { Effect, type Scope } from "effect"
+import { pause } from "./realTime.ts"
 import { Node, type Pod, timestamp } from "./workloadTypes.ts"
 
+/** In real time: it is for a control plane with a clock of its own, and a virtual week would be sixty thousand of them. */
 const heartbeatEveryMs = 10_000
-
-/**
- * In real time, whatever the clock of a test says: it is for a control plane with a clock of its own, and a virtual week
- * would be sixty thousand heartbeats.
- */
-const pause = Effect.callback<void>((resume) => {
-  const timer = setTimeout(() => resume(Effect.void), heartbeatEveryMs)
-  return Effect.sync(() => clearTimeout(timer))
-})
 
 const heartbeat = (client: Client.Client["Service"], name: string, sinceMs: number) =>
   Effect.gen(function* () {
@@ -52,7 +45,7 @@ export const register = Effect.fnUntraced(function* (
     () => Effect.ignore(client.delete(Node, { name }))
   )
   const beat = Effect.catch(heartbeat(client, name, sinceMs), (error) => Effect.logDebug(error.message))
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(beat, pause)))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(beat, pause(heartbeatEveryMs))))
 })
 
 interface Binding extends KubeObject.KubeObject {

@@ -5,7 +5,7 @@ import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
-import { Clock, Deferred, Duration, Effect, Exit, Fiber, Option, Schedule, Semaphore, Scope } from "effect"
+import { Clock, Deferred, Duration, Effect, Exit, Fiber, Option, Semaphore, Scope } from "effect"
 import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import * as Containers from "./containers.ts"
@@ -14,6 +14,7 @@ import type { ConfigMissing, Lookup } from "./podEnvironment.ts"
 import * as PodStatus from "./podStatus.ts"
 import * as PodVolumes from "./podVolumes.ts"
 import type * as LocalProcess from "./process.ts"
+import { persistently } from "./realTime.ts"
 import { type Condition, ConfigMap, type ContainerState, Pod, Secret, timestamp } from "./workloadTypes.ts"
 
 /** What the runner has for all its Pods. */
@@ -47,11 +48,6 @@ interface Life {
   readonly publish: Effect.Effect<void>
 }
 
-const isTransient = ({ _tag }: KubeError.KubeError): boolean =>
-  _tag === "Unreachable" || _tag === "ServerError" || _tag === "Timeout" || _tag === "TooManyRequests"
-
-const persistently = { schedule: Schedule.spaced("200 millis"), times: 50, while: isTransient } as const
-
 const fieldManager = "berth-pod-runner"
 
 /**
@@ -76,7 +72,7 @@ const publisher = (
       yield* host.client
         .patch(Pod, KubeObject.ref(pod), { type: "merge", patch }, { subresource: "status", fieldManager })
         .pipe(
-          Effect.retry(persistently),
+          persistently,
           // A Pod that is gone has no status; anything else shows in the log only, as with a kubelet.
           Effect.catch((error) =>
             error._tag === "NotFound"
@@ -304,7 +300,7 @@ const release = (host: Host, pod: Pod) =>
       gracePeriodSeconds: 0,
       preconditions: pod.metadata.uid === undefined ? undefined : { uid: pod.metadata.uid }
     })
-    .pipe(Effect.retry(persistently), Effect.ignore)
+    .pipe(persistently, Effect.ignore)
 
 /** Ends the life of a Pod within so many seconds; one that is over is only released, once. */
 export const end = (host: Host, pod: Pod, stop: Stop, graceSeconds: number): Effect.Effect<void> =>
