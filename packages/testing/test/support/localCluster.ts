@@ -26,8 +26,11 @@ export const until = <O extends KubeObject>(
       )
     )
     return Option.isSome(found) ? found.value : yield* until(type, ref, isAsExpected)
-    // A jump of the virtual clock may end a watch.
-  }).pipe(Effect.catch(() => until(type, ref, isAsExpected)))
+  }).pipe(
+    // A jump of the virtual clock may have ended the request.
+    Effect.catchTag("Timeout", () => until(type, ref, isAsExpected)),
+    Effect.orDie
+  )
 
 /** Waits until there is no such object. */
 export const untilGone = (type: ResourceType.ResourceType, ref: Ref): Effect.Effect<void, never, Client.Client> =>
