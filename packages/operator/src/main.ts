@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `berth` command. Each subcommand's modules are loaded when it runs, so that a Job's `berth sql` starts quickly. */
 import * as Operator from "@berth/kube/Operator"
-import { NodeServices } from "@effect/platform-node"
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import * as CrdsCommand from "./commands/CrdsCommand.ts"

@@ -1,0 +1,20 @@
+import { defineConfig } from "tsup"
+
+/** The program in one folder, with all that it needs: an image has it and Node, and no node_modules. */
+export default defineConfig({
+  entry: { berth: "src/main.ts" },
+  outDir: "dist/program",
+  format: "esm",
+  target: "node22",
+  platform: "node",
+  splitting: true,
+  clean: true,
+  sourcemap: false,
+  noExternal: [/.*/],
+  esbuildOptions(options) {
+    // Beside `import` or `require`, which esbuild adds as each place needs it.
+    options.conditions = ["@berth/source", "node"]
+  },
+  // What is CommonJS inside asks for require.
+  banner: { js: 'import { createRequire as berthRequire } from "node:module"; const require = berthRequire(import.meta.url);' }
+})
