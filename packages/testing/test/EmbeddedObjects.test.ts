@@ -154,6 +154,7 @@ describe("The embedded cluster's objects", () => {
       Effect.gen(function* () {
         const path = `${core}/secrets`
         const made = yield* api.post(path, { metadata: { name: "s" }, stringData: { a: "b" }, immutable: true })
+        const garbled = yield* api.post(path, { metadata: { name: "g" }, data: { a: "!!" } })
         const changed = yield* api.merge(`${path}/s`, { stringData: { a: "c" } })
         const retyped = yield* api.merge(`${path}/s`, { type: "x" })
         const labelled = yield* api.merge(`${path}/s`, { metadata: { labels: { a: "b" } } })
@@ -167,7 +168,7 @@ describe("The embedded cluster's objects", () => {
             [422, "type"]
           ]
         )
-        assert.strictEqual(labelled.status, 200)
+        assert.deepStrictEqual([garbled.status, labelled.status], [400, 200])
       })
     )
   )

@@ -8,6 +8,7 @@ import { jsonOf, keyOf, timestamp, withAt, withMeta, type Obj } from "./json.ts"
 import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
+import { checkSecretData } from "./secretData.ts"
 import { toServed, toStored } from "./served.ts"
 import { generationOf, prepared } from "./strategy.ts"
 
@@ -70,6 +71,7 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
     deletionTimestamp: undefined,
     deletionGracePeriodSeconds: undefined
   })
+  checkSecretData(resource, placed)
   const complete = completed(resource, bare)
   // The managers own what the client sent and its defaults, not what the server adds from here on.
   const tracked = options.managersKept ? complete : managed(api, target, complete, undefined, options.manager)

@@ -146,7 +146,8 @@ export const remove = (api: Api, target: Target, options: DeleteOptions): Delete
   if (options.dryRun) return { object, gone }
   if (gone) {
     api.store.remove(resource.storage, keyOf(old.metadata))
-    return { object: old, gone }
+    // A Pod is shown as its graceful deletion left it, anything else as it was.
+    return { object: resource.storage === "pods" ? object : old, gone }
   }
   return { object: unchanged ? old : api.store.put(resource.storage, object), gone }
 }

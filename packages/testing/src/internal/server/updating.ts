@@ -8,6 +8,7 @@ import { keyOf, same, withAt, withMeta, type Obj } from "./json.ts"
 import { completed, objectCauses } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
+import { checkSecretData } from "./secretData.ts"
 import { toServed, toStored } from "./served.ts"
 import { generationOf, prepared, released } from "./strategy.ts"
 
@@ -77,6 +78,7 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
   const { resource } = target
   const old = existing(api, target)
   checkIdentity(target, sent, old, options)
+  checkSecretData(resource, sent)
   const complete = completed(resource, merged(target, sent, old))
   const tracked = options.managersKept ? complete : managed(api, target, complete, old, options.manager)
   const ready = prepared(resource, toStored(resource, tracked), old)
