@@ -10,7 +10,7 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
-import * as Disposition from "@berth/provisioners/Disposition"
+import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
 import * as Provisioner from "@berth/provisioners/Provisioner"
@@ -71,11 +71,14 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
   )
   return Provisioner.serial("environment", [
     namespaceOf(environment),
-    only("index", index(environment)),
+    Provisioner.make("index", { provision: index(environment), ...nothing }),
     Provisioner.concurrent("deployment", [
-      only("places", Reservations.reserve(consumer, blueprint.wants, arrive)),
+      Provisioner.make("places", { provision: Reservations.reserve(consumer, blueprint.wants, arrive), ...nothing }),
       Result.getOrThrow(components),
-      only("leftovers", ComponentVariables.removeOthers(namespace, withVariables(work)))
+      Provisioner.make("leftovers", {
+        provision: ComponentVariables.removeOthers(namespace, withVariables(work)),
+        ...nothing
+      })
     ])
   ])
 })
@@ -96,11 +99,8 @@ export const teardown = (environment: Environment): Provisioner.Provisioner<Serv
     })
   ])
 
-/** A step that {@link teardown} does in another way. */
-const only = <const N extends string, R>(
-  name: N & Parameters<typeof Provisioner.make<N, void, void, ProvisionError, never, R, never>>[0],
-  provision: Effect.Effect<void, ProvisionError, R>
-) => Provisioner.make<N, void, void, ProvisionError, never, R, never>(name, { provision, deprovision: Effect.void })
+/** For a step that {@link teardown} does in another way. */
+const nothing = { deprovision: Effect.void }
 
 interface Work {
   readonly blueprint: blueprints.Blueprint

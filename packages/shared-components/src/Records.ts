@@ -127,6 +127,8 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
     sharedSecrets: Cache.define(Builtin.Secret, { namespaces: [sharedNamespace], metadataOnly: true }),
     /** What environments name in `secretKeyRef`. */
     managementSecrets: Cache.define(Builtin.Secret, { namespaces, metadataOnly: true }),
+    /** The ledgers among them tell when a place is given back. */
+    managementConfigMaps: Cache.define(Builtin.ConfigMap, { namespaces }),
     namespaces: Cache.define(Builtin.Namespace, { labelSelector: environmentUidLabel, metadataOnly: true })
   }
 }

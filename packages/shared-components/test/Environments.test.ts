@@ -9,7 +9,7 @@ import { environmentUidLabel, sharedComponentUidLabel } from "../src/Records.ts"
 import { SharedComponent } from "../src/SharedComponent.ts"
 import { SharedComponentProvider } from "../src/SharedComponentProvider.ts"
 import { Slice } from "../src/Slice.ts"
-import { db, management, shared, started, stopped, story, web } from "./support/Berth.ts"
+import { db, management, shared, started, story, web } from "./support/Berth.ts"
 
 const base64 = (text: string) => Buffer.from(text).toString("base64")
 
@@ -387,6 +387,46 @@ describe("What is used", () => {
     yield* gone(SharedComponent, "postgres")
     yield* gone(SharedComponentProvider, "postgres")
     yield* gone(EnvironmentTemplate, "shop")
+  })
+
+  story("S6: one that was replaced by another of its name is another one: its slices are made anew", function* () {
+    const { binding, edit, gone, operator, ready, remove, sharedComponent, slices, until, namespace } = yield* deployed
+    const [old] = yield* slices("a")
+    const before = yield* binding("a")
+
+    yield* operator.kill
+    yield* remove(SharedComponent, "postgres")
+    yield* edit(SharedComponent, "postgres", { metadata: { finalizers: null } })
+    yield* sharedComponent()
+    yield* operator.start
+
+    yield* gone(Slice, old?.metadata.name ?? "")
+    const [record] = yield* slices("a")
+    assert.notStrictEqual(record?.spec.sliceId, old?.spec.sliceId)
+    yield* until(Builtin.Secret, { name: "db-binding", namespace }, (found) =>
+      found?.data?.["URL"] !== undefined && found.data["URL"] !== base64(before["URL"] ?? "") ? true : undefined
+    )
+    yield* ready(Environment, "a")
+  })
+
+  story("S1: a place whose record vanished is given back", function* () {
+    const { edit, environment, operator, ready, remove, sharedComponent, slices, template, until } = yield* started
+    yield* sharedComponent("postgres", { maxConsumers: 1 })
+    yield* template("shop", [db])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    const [record] = yield* slices("a")
+    const { name = "", uid = "" } = record?.metadata ?? {}
+    const ledger = { name: Names.ledger("postgres"), namespace: management }
+    yield* until(Builtin.ConfigMap, ledger, (found) => (found?.data?.["members"]?.includes(uid) ? true : undefined))
+
+    yield* operator.kill
+    yield* remove(Slice, name)
+    yield* edit(Slice, name, { metadata: { finalizers: null } })
+    yield* operator.start
+
+    yield* until(Builtin.ConfigMap, ledger, (found) => (found?.data?.["members"]?.includes(uid) ? undefined : true))
+    yield* ready(Environment, "a")
   })
 
   story("S6: leaves nothing behind", function* () {

@@ -39,7 +39,7 @@ export const write = Effect.fnUntraced(function* (exact: ExactSecret): Effect.fn
   }
   const updated = yield* Effect.result(client.update(Builtin.Secret, replaced))
   if (updated._tag === "Success") return
-  if (updated.failure._tag !== "Invalid") return yield* Effect.fail(KubeFailure.classify(updated.failure))
+  if (updated.failure._tag !== "Invalid") return yield* KubeFailure.classify(updated.failure)
   // Somebody made it immutable, or of another type: neither can be changed, so it is made anew.
   yield* orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: metadata.uid } }))
   return yield* create(wanted)

@@ -111,7 +111,7 @@ export const draw = Effect.fn("Environments.draw")(function* (
   const found = first !== undefined && isInOrder(first) ? first : yield* fromTruth(environment)
   yield* validity.publish(Environment, environment, found.own)
   const refused = refuse(found, environment)
-  if (refused !== undefined) return yield* Effect.fail(refused)
+  if (refused !== undefined) return yield* refused
   const template = found.template.spec
   // The checks include everything that a graph can fail with.
   const graph = Result.getOrThrow(Dependencies.graph(template, environment.spec))
