@@ -64,7 +64,10 @@ describe("Cluster", () => {
   it.effect("T1: an existing cluster is reached by the context that is asked for, and kubectl is told so", () =>
     Effect.gen(function* () {
       const { connection, kubeconfig } = yield* Cluster.Cluster
-      const folder = mkdtempSync(join(tmpdir(), "berth-test-"))
+      const folder = yield* Effect.acquireRelease(
+        Effect.sync(() => mkdtempSync(join(tmpdir(), "berth-existing-"))),
+        (made) => Effect.sync(() => rmSync(made, { recursive: true }))
+      )
       const path = join(folder, "config")
       const other = "{name: other, context: {cluster: elsewhere, user: admin}}"
       writeFileSync(
@@ -77,7 +80,6 @@ describe("Cluster", () => {
         const cluster = yield* Cluster.Cluster
         return [cluster.connection.server, readFileSync(yield* cluster.kubeconfigFile, "utf8")] as const
       }).pipe(Effect.provide(Cluster.existing({ kubeconfig: path, context: "embedded" })))
-      rmSync(folder, { recursive: true })
 
       assert.strictEqual(there[0], connection.server)
       assert.match(there[1], /current-context: embedded/u)
