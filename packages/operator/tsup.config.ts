@@ -16,5 +16,7 @@ export default defineConfig({
     options.conditions = ["@berth/source", "node"]
   },
   // What is CommonJS inside asks for require.
-  banner: { js: 'import { createRequire as berthRequire } from "node:module"; const require = berthRequire(import.meta.url);' }
+  banner: {
+    js: 'import { createRequire as berthRequire } from "node:module"; const require = berthRequire(import.meta.url);'
+  }
 })

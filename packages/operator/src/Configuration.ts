@@ -68,7 +68,9 @@ const optional = (name: string, variable: string, description: string) =>
   Flag.String(name).pipe(
     Flag.withDescription(`${description} Variable: ${variable}.`),
     Flag.withFallbackConfig(Config.String(variable)),
-    Flag.optional
+    Flag.optional,
+    // A chart that has nothing to say sets an empty variable.
+    Flag.map(Option.filter((text) => text !== ""))
   )
 
 const choice = <const Choices extends ReadonlyArray<string>>(
@@ -127,7 +129,7 @@ export const flags = {
     "BERTH_LISTEN",
     "0.0.0.0:8080",
     "Address and port of /livez, /readyz and /metrics; port 0 takes a free one."
-  ).pipe(Flag.filterMap(listenFrom, (text) => `expected host:port, got ${text}`)),
+  ).pipe(Flag.filterMap(listenFrom, () => "host:port, such as 0.0.0.0:8080 or [::]:8080")),
   grace: flag("grace", "BERTH_GRACE", "20 seconds", "How long running reconciles may go on after SIGTERM.").pipe(
     Flag.withSchema(Schema.DurationFromString)
   ),

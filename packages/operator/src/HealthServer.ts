@@ -60,7 +60,7 @@ const metrics = Effect.map(PrometheusMetrics.format(), (body): Answer => ({
 
 const route = ({ method, url = "" }: IncomingMessage): Effect.Effect<Answer, never, Health> => {
   if (method !== "GET" && method !== "HEAD") return Effect.succeed(text(405, "only GET and HEAD are served"))
-  switch (url.split("?")[0]) {
+  switch (url.replace(/\?.*$/u, "")) {
     case "/livez":
       return probe("live")
     case "/readyz":
@@ -71,6 +71,20 @@ const route = ({ method, url = "" }: IncomingMessage): Effect.Effect<Answer, nev
       return Effect.succeed(text(404, "there are /livez, /readyz and /metrics"))
   }
 }
+
+/** Whatever goes wrong, the client hears of it: without an answer it would wait. */
+const answered = (request: IncomingMessage) =>
+  Effect.catchCause(route(request), (cause) =>
+    Effect.as(Effect.logError("health and metrics: no answer", cause), text(500, "this failed: see the log"))
+  )
+
+/** Node looks for slow clients at intervals, of half a minute by default. */
+const limits = (clientMs: number) => ({
+  headersTimeout: clientMs,
+  requestTimeout: clientMs,
+  keepAliveTimeout: clientMs,
+  connectionsCheckingInterval: Math.ceil(clientMs / 5)
+})
 
 const send = (response: ServerResponse, { body, status, type }: Answer, method: string | undefined) => {
   response.writeHead(status, { "content-type": type, "cache-control": "no-store", "x-content-type-options": "nosniff" })
@@ -91,18 +105,24 @@ const listening = (server: Server, { host, port }: Listen) =>
 /**
  * Serves until the scope closes; returns the port.
  *
+ * **Details**: `clientMs` is how long a client may take to send its request, and to send nothing on a connection that it keeps.
+ * Default 5 s.
+ *
+ * **Errors**: {@link ListenFailed}.
+ *
  * @category constructors
  * @since 0.1.0
  */
 export const serve = Effect.fn("HealthServer.serve")(function* (
-  listen: Listen
+  listen: Listen,
+  { clientMs = 5_000 }: { readonly clientMs?: number | undefined } = {}
 ): Effect.fn.Return<number, ListenFailed, Health | Scope.Scope> {
   const context = yield* Effect.context<Health>()
   const run = Effect.runForkWith(context)
   const server = yield* Effect.acquireRelease(
     Effect.sync(() =>
-      createServer({ headersTimeout: 5_000, requestTimeout: 10_000, keepAliveTimeout: 5_000 }, (request, response) => {
-        run(Effect.map(route(request), (answer) => send(response, answer, request.method)))
+      createServer(limits(clientMs), (request, response) => {
+        run(Effect.map(answered(request), (answer) => send(response, answer, request.method)))
       })
     ),
     (opened) =>

@@ -8,11 +8,15 @@
  * **Guarantees**
  * - A parameter's value cannot end the literal or the identifier that it stands for; inside quotes, dollar quotes and comments
  *   a parameter is text.
- * - One transaction for the whole text, unless `transaction` is false: then each statement is one of its own.
+ * - One transaction for the whole text, unless `transaction` is false: then each statement is one of its own. An
+ *   interruption closes the connection, and with it goes what is not committed.
  * - No error names a parameter's value or quotes the text of a statement.
  *
  * **Caveats**
  * - Of psql's backslash commands only `\gexec` is known; `COPY … FROM STDIN` is not supported.
+ * - Client certificates (PGSSLCERT, PGSSLKEY), PGSERVICE and several hosts in PGHOST are not supported; PGHOST and PGUSER must
+ *   be set. Without PGPASSWORD the file of PGPASSFILE is read.
+ * - The results are held in memory until the end.
  *
  * @since 0.1.0
  */
@@ -120,28 +124,21 @@ export const run = Effect.fn("Sql.run")(function* (options: Options) {
     Effect.fromResult(statements(options.text, options.parameters ?? new Map(), escape)),
     ({ line, problem }: SqlTextError) => new ScriptInvalid({ line, problem })
   )
-  const client = yield* connect(options)
-  const work = Effect.flatMap(
-    Effect.forEach(script, (statement) => execute(client, statement)),
-    (rows) => Effect.succeed(rows.flat())
+  const send = sender(yield* connect(options), options.parameters ?? new Map())
+  const work = Effect.map(
+    Effect.forEach(script, (statement) => execute(send, statement)),
+    (rows) => rows.flat()
   )
-  return yield* options.transaction === false ? work : transaction(client, work)
+  return yield* options.transaction === false ? work : transaction(send, work)
 }, Effect.scoped)
 
 const escape = { identifier: escapeIdentifier, literal: escapeLiteral }
 
 const connect = Effect.fnUntraced(function* (options: Options) {
-  const environment = options.environment ?? process.env
   const attempts = yield* Effect.try({
-    try: () => connection.attempts(environment, options.database),
-    catch: () => new ConnectFailed({ sqlState: "", problem: "the file that PGSSLROOTCERT names cannot be read" })
+    try: () => connection.attempts(options.environment ?? process.env, options.database),
+    catch: (error) => new ConnectFailed({ sqlState: "", problem: asError(error).message })
   })
-  if ("unknownMode" in attempts) {
-    return yield* new ConnectFailed({
-      sqlState: "",
-      problem: `PGSSLMODE must be one of ${connection.modes.join(", ")}`
-    })
-  }
   let failure: Error = new Error("no way to connect was tried")
   for (const config of attempts) {
     const result = yield* Effect.result(open(config))
@@ -149,7 +146,7 @@ const connect = Effect.fnUntraced(function* (options: Options) {
     failure = result.failure
     if (!connection.wantsOtherMode(failure)) break
   }
-  return yield* new ConnectFailed({ sqlState: sqlStateOf(failure) ?? "", problem: failure.message })
+  return yield* new ConnectFailed({ sqlState: sqlStateOf(failure) ?? "", problem: connection.problemOf(failure) })
 })
 
 const open = (config: ClientConfig) =>
@@ -167,44 +164,58 @@ const open = (config: ClientConfig) =>
     (client) => Effect.promise(() => client.end().catch(() => undefined))
   )
 
-const transaction = <A>(client: Client, work: Effect.Effect<A, SqlError>) =>
-  Effect.acquireUseRelease(
-    send(client, { text: "BEGIN", line: 1 }),
-    () => Effect.tap(work, () => send(client, { text: "COMMIT", line: 1 })),
-    (_, exit) =>
-      exit._tag === "Success"
-        ? Effect.void
-        : Effect.promise(() =>
-            client.query("ROLLBACK").then(
-              () => undefined,
-              () => undefined
-            )
-          )
+/** There is no ROLLBACK: what is not committed ends with the connection, also when a statement that still runs is interrupted. */
+const transaction = <A>(send: Send, work: Effect.Effect<A, SqlError>) =>
+  send({ text: "BEGIN", line: 1 }).pipe(
+    Effect.andThen(work),
+    Effect.tap(() => send({ text: "COMMIT", line: 1 }))
   )
 
-const execute = Effect.fnUntraced(function* (client: Client, statement: Statement) {
-  const rows = yield* send(client, statement)
+const execute = Effect.fnUntraced(function* (send: Send, statement: Statement) {
+  const rows = yield* send(statement)
   if (!statement.execute) return rows
   const made = rows.flat().filter((text) => text !== "")
-  const results = yield* Effect.forEach(made, (text) => send(client, { text, line: statement.line }))
+  const results = yield* Effect.forEach(made, (text) => send({ text, line: statement.line }))
   return results.flat()
 })
 
-const send = (client: Client, { line, text }: { readonly text: string; readonly line: number }) =>
-  Effect.tryPromise({
-    try: async (): Promise<ReadonlyArray<Row>> => {
-      const { rows } = await client.query<Array<string | null>>({ text, rowMode: "array", types: asText })
-      return rows.map((row) => row.map((cell) => cell ?? ""))
-    },
-    catch: (thrown) => {
-      const error = asError(thrown)
-      const sqlState = sqlStateOf(error)
-      // 08006, connection failure, is what libpq's own programs report for a connection that broke.
-      if (sqlState === undefined) return new StatementFailed({ line, sqlState: "08006", problem: error.message })
-      // A syntax error quotes the place where it was found, which may be a password.
-      return new StatementFailed({ line, sqlState, problem: sqlState === "42601" ? "syntax error" : error.message })
-    }
-  })
+type Send = (statement: {
+  readonly text: string
+  readonly line: number
+}) => Effect.Effect<ReadonlyArray<Row>, StatementFailed>
+
+const sender =
+  (client: Client, parameters: ReadonlyMap<string, string>): Send =>
+  ({ line, text }) =>
+    Effect.tryPromise({
+      try: async () => {
+        const { rows } = await client.query<Array<string | null>>({ text, rowMode: "array", types: asText })
+        return rows.map((row) => row.map((cell) => cell ?? ""))
+      },
+      catch: (thrown) => statementFailed(line, asError(thrown), parameters)
+    })
+
+const statementFailed = (line: number, error: Error, parameters: ReadonlyMap<string, string>): StatementFailed => {
+  const sqlState = sqlStateOf(error)
+  // 08006, connection failure, is what libpq's own programs report for a connection that broke.
+  if (sqlState === undefined) return new StatementFailed({ line, sqlState: "08006", problem: error.message })
+  // A syntax error quotes the place where it was found, which may be a password.
+  const problem = sqlState === "42601" ? "syntax error" : withoutValues(error.message, parameters)
+  return new StatementFailed({ line, sqlState, problem })
+}
+
+/**
+ * PostgreSQL quotes what it does not like; the parameter's name says as much. The longest first: one may hold another. What is
+ * as short as a syllable is looked for in quotes only, or words would lose theirs.
+ */
+const withoutValues = (message: string, parameters: ReadonlyMap<string, string>): string =>
+  [...parameters]
+    .filter(([, value]) => value !== "")
+    .toSorted(([, one], [, other]) => other.length - one.length)
+    .reduce((text, [name, value]) => {
+      const unquoted = text.replaceAll(`"${value}"`, `:"${name}"`)
+      return value.length < 4 ? unquoted : unquoted.replaceAll(value, `:${name}`)
+    }, message)
 
 /** Every type as PostgreSQL writes it. */
 const asText = { getTypeParser: () => (text: string) => text }

@@ -3,7 +3,7 @@
  *
  * **Guarantees**
  * - A failure's last words go to standard error and name the line and the SQLSTATE; the exit code is 1 for a wrong call or
- *   text, 2 where there is no connection, 3 where a statement failed, as psql's are.
+ *   text, 2 where there is no connection, 3 where a statement failed, as psql's are, and 130 where a signal ended it.
  *
  * **Caveats**
  * - What `--set` is given can be read in the process list by everybody on the machine: secrets go through `--set-env`.
@@ -14,7 +14,7 @@ import { readFile } from "node:fs/promises"
 import { text as readAll } from "node:stream/consumers"
 import { Console, Data, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { toExit } from "../internal/commandFailed.ts"
+import { interruptedIsFailed, toExit } from "../internal/commandFailed.ts"
 import * as Sql from "../Sql.ts"
 
 /**
@@ -32,14 +32,12 @@ export class UsageError extends Data.TaggedError("UsageError")<{ readonly proble
 const flags = {
   file: Flag.String("file").pipe(
     Flag.withAlias("f"),
-    Flag.withDescription("Read the SQL from this file; - is standard input, the default."),
-    Flag.withDefault("-")
-  ),
-  command: Flag.String("command").pipe(
-    Flag.withAlias("c"),
-    Flag.withDescription("Run this SQL instead of reading any."),
+    Flag.withDescription(
+      "Read the SQL from this file. Without it and without --command: from standard input, as from -."
+    ),
     Flag.optional
   ),
+  command: Flag.String("command").pipe(Flag.withAlias("c"), Flag.withDescription("Run this SQL."), Flag.optional),
   set: Flag.String("set").pipe(
     Flag.withMetavar("name=value"),
     Flag.withDescription("The value of a parameter, written :'name' or :\"name\". Not for secrets. May be repeated."),
@@ -72,15 +70,19 @@ const flags = {
 export const command = Command.make(
   "sql",
   flags,
-  Effect.fn("SqlCommand")(function* (input) {
-    const rows = yield* Sql.run({
-      text: Option.isSome(input.command) ? input.command.value : yield* source(input.file),
-      parameters: yield* parameters(input.set, input.setEnv),
-      database: Option.getOrUndefined(input.database),
-      transaction: input.transaction
-    })
-    for (const row of rows) yield* Console.log(row.join("\t"))
-  }, toExit(exitCode))
+  Effect.fn("SqlCommand")(
+    function* (input) {
+      const rows = yield* Sql.run({
+        text: yield* source(input.file, input.command),
+        parameters: yield* parameters(input.set, input.setEnv),
+        database: Option.getOrUndefined(input.database),
+        transaction: input.transaction
+      })
+      if (rows.length > 0) yield* Console.log(rows.map((row) => row.join("\t")).join("\n"))
+    },
+    toExit(exitCode),
+    interruptedIsFailed
+  )
 ).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
 
 /** As psql's. A function, since the command above is made before what stands below. */
@@ -96,11 +98,17 @@ function exitCode(error: Sql.SqlError | UsageError): number {
   }
 }
 
-const source = (file: string) =>
-  Effect.tryPromise({
-    try: () => (file === "-" ? readAll(process.stdin) : readFile(file, "utf8")),
-    catch: () => new UsageError({ problem: `the file ${file} cannot be read` })
+const source = Effect.fnUntraced(function* (file: Option.Option<string>, command: Option.Option<string>) {
+  if (Option.isSome(command)) {
+    if (Option.isSome(file)) return yield* new UsageError({ problem: "give either --file or --command, not both" })
+    return command.value
+  }
+  const path = Option.getOrElse(file, () => "-")
+  return yield* Effect.tryPromise({
+    try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
+    catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
   })
+})
 
 const parameters = Effect.fnUntraced(function* (set: ReadonlyArray<string>, setEnv: ReadonlyArray<string>) {
   const values = new Map<string, string>()

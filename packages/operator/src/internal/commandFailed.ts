@@ -14,3 +14,7 @@ export const toExit =
       process.stderr.write(`berth: ${error.message}\n`)
       return Effect.fail(new CommandFailed({ code: code(error) }))
     })
+
+/** Of a program that runs until it is told to stop a signal is a good end. Of one that has work to do it is not. */
+export const interruptedIsFailed = <A, E, R>(self: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.onInterrupt(self, () => Effect.die(new CommandFailed({ code: 130 })))
