@@ -1,8 +1,13 @@
 import { defineConfig } from "vitest/config"
 import base from "../../vitest.config.ts"
 
-/** `npm run test:cluster`: the same on a real API server, whose kubeconfig BERTH_TEST_KUBECONFIG names. */
+/** `npm run test:cluster`: the same on a real API server, built and started here or named by BERTH_TEST_KUBECONFIG. */
 export default defineConfig({
   ...base,
-  test: { include: ["test/{cluster,conformance}/**/*.test.ts"], testTimeout: 120_000, fileParallelism: false }
+  test: {
+    include: ["test/{cluster,conformance}/**/*.test.ts", "examples/*/test/**/*.test.ts"],
+    globalSetup: ["test/cluster/setup.ts"],
+    testTimeout: 120_000,
+    fileParallelism: false
+  }
 })

@@ -2,7 +2,7 @@
  * The cluster that a test runs on: one interface, whichever it is.
  *
  * **Guarantees**
- * - T1: a test that asks for {@link Cluster} runs on an embedded cluster and on an existing one alike.
+ * - T1: a test that asks for {@link Cluster} runs on an embedded cluster, on a real control plane and on an existing cluster alike.
  * - T11: the kubeconfig file and everything else that a layer made is gone when its scope closes.
  *
  * @since 0.1.0
@@ -14,6 +14,12 @@ import { Context, Effect, Layer, Scope } from "effect"
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
+import {
+  ControlPlane,
+  type ControlPlaneError,
+  make as makeControlPlane,
+  type Options as ControlPlaneOptions
+} from "./ControlPlane.ts"
 import { EmbeddedCluster, make as makeEmbedded, type Options } from "./EmbeddedCluster.ts"
 import { withContext } from "./internal/server/kubeconfig.ts"
 
@@ -90,6 +96,25 @@ export const embedded = (options?: Options): Layer.Layer<Cluster | EmbeddedClust
       const { connection, kubeconfig } = handle
       const cluster: Service = { kind: "embedded", connection, kubeconfig, kubeconfigFile: yield* fileOf(kubeconfig) }
       return Context.make(Cluster, cluster).pipe(Context.add(EmbeddedCluster, handle))
+    })
+  )
+
+/**
+ * A real control plane from programs of this machine, fresh and empty, without nodes.
+ *
+ * **Errors**: those of `ControlPlane.make`: programs that are missing, or that do not start.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const controlPlane = (options?: ControlPlaneOptions): Layer.Layer<Cluster | ControlPlane, ControlPlaneError> =>
+  Layer.effectContext(
+    Effect.gen(function* () {
+      const handle = yield* makeControlPlane(options)
+      const { connection, kubeconfig } = handle
+      const file = yield* fileOf(kubeconfig)
+      const cluster: Service = { kind: "controlPlane", connection, kubeconfig, kubeconfigFile: file }
+      return Context.make(Cluster, cluster).pipe(Context.add(ControlPlane, handle))
     })
   )
 

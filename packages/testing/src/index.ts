@@ -1,6 +1,7 @@
 export * as Await from "./Await.ts"
 export * as Cluster from "./Cluster.ts"
 export * as Clusters from "./Clusters.ts"
+export * as ControlPlane from "./ControlPlane.ts"
 export * as EmbeddedCluster from "./EmbeddedCluster.ts"
 export * as JobController from "./JobController.ts"
 export * as LocalProcess from "./LocalProcess.ts"
