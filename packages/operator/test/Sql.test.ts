@@ -78,6 +78,48 @@ describe("Sql", () => {
       })
     )
 
+    it.effect("quotes no value that the server did not like", () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(run("select :'word'::int", { parameters: new Map([["word", "hunter2"]]) }))
+
+        assert.deepInclude(error, { _tag: "StatementFailed", sqlState: "22P02" })
+        assert.match(error.message, /: :"word"$/u)
+      })
+    )
+
+    const incomplete: ReadonlyArray<readonly [Record<string, string>, RegExp]> = [
+      [{ PGHOST: "" }, /: PGHOST is not set: it names the server$/u],
+      [{ PGUSER: "" }, /: PGUSER is not set: it names the role to log in as$/u],
+      [{ PGPASSWORD: "", PGPASSFILE: "/nonexistent" }, /: the server asks for a password: set PGPASSWORD$/u],
+      [{ PGPORT: "5432a" }, /: PGPORT must be a number from 1 to 65535$/u],
+      [
+        { PGSSLMODE: "verify-full", PGSSLROOTCERT: "/nonexistent" },
+        /: the file that PGSSLROOTCERT names cannot be read$/u
+      ],
+      [{ PGHOST: "localhost", PGPORT: "1" }, /ECONNREFUSED/u]
+    ]
+    it.effect.each(incomplete)("says what is wrong with %j", ([variables, expected]) =>
+      Effect.gen(function* () {
+        const known = yield* environment
+        const error = yield* Effect.flip(Sql.run({ text: "select 1", environment: { ...known, ...variables } }))
+
+        assert.strictEqual(error._tag, "ConnectFailed")
+        assert.match(error.message, expected)
+      })
+    )
+
+    it.effect("connects to the database of the user's name where none is named", () =>
+      Effect.gen(function* () {
+        const { provisioner, query } = yield* Postgres.Postgres
+        yield* query(`create database ${provisioner.user} owner ${provisioner.user}`)
+        const known = yield* environment
+
+        const rows = yield* Sql.run({ text: "select current_database()", environment: { ...known, PGDATABASE: "" } })
+
+        assert.deepStrictEqual(rows, [[provisioner.user]])
+      })
+    )
+
     it.effect("tells a wrong password from a server that is not there", () =>
       Effect.gen(function* () {
         const known = yield* environment

@@ -3,8 +3,9 @@
  *
  * @since 0.1.0
  */
-import { Console, Effect } from "effect"
+import { Effect } from "effect"
 import { Command } from "effect/cli"
+import { print } from "../internal/output.ts"
 
 /**
  * The subcommand.
@@ -15,6 +16,6 @@ import { Command } from "effect/cli"
 export const command = Command.make("crds", {}, () =>
   Effect.gen(function* () {
     const { yaml } = yield* Effect.promise(() => import("../Crds.ts"))
-    yield* Console.log(yaml().trimEnd())
+    yield* print(yaml().trimEnd())
   })
 ).pipe(Command.withDescription("Print the CustomResourceDefinitions, for kubectl apply --server-side -f -."))

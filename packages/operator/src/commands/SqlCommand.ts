@@ -12,9 +12,10 @@
  */
 import { readFile } from "node:fs/promises"
 import { text as readAll } from "node:stream/consumers"
-import { Console, Data, Effect, Option } from "effect"
+import { Data, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import { interruptedIsFailed, toExit } from "../internal/commandFailed.ts"
+import { print } from "../internal/output.ts"
 import * as Sql from "../Sql.ts"
 
 /**
@@ -78,7 +79,7 @@ export const command = Command.make(
         database: Option.getOrUndefined(input.database),
         transaction: input.transaction
       })
-      if (rows.length > 0) yield* Console.log(rows.map((row) => row.join("\t")).join("\n"))
+      if (rows.length > 0) yield* print(rows.map((row) => row.join("\t")).join("\n"))
     },
     toExit(exitCode),
     interruptedIsFailed

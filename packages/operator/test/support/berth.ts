@@ -1,14 +1,52 @@
 /** The `berth` command as a process of its own, from the sources. */
+import { execFile } from "node:child_process"
 import { fileURLToPath } from "node:url"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Deferred, Effect, type Scope } from "effect"
 
-/** `node` and what it needs to run the command. */
-export const command: readonly [string, ...ReadonlyArray<string>] = [
+/** What runs the command, and its first arguments. */
+type Command = readonly [string, ...ReadonlyArray<string>]
+
+export const sources: Command = [
   process.execPath,
   "--conditions=@berth/source",
   fileURLToPath(new URL("../../src/main.ts", import.meta.url))
 ]
+
+/** Only these variables are set, and those that are given. */
+const environment = (given: Readonly<Record<string, string>>) => ({
+  PATH: process.env["PATH"] ?? "",
+  HOME: "/nonexistent",
+  ...given
+})
+
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Options {
+  readonly env?: Readonly<Record<string, string>> | undefined
+  readonly stdin?: string | undefined
+  /** Default: from the sources. */
+  readonly command?: Command | undefined
+}
+
+/** Runs it to its end. */
+export const run = (
+  args: ReadonlyArray<string>,
+  { command: [program, ...first] = sources, env = {}, stdin = "" }: Options = {}
+): Effect.Effect<Ended> =>
+  Effect.callback((resume, signal) => {
+    const options = { env: environment(env), signal, maxBuffer: 64 * 1024 * 1024 }
+    const child = execFile(program, [...first, ...args], options, (error, stdout, stderr) => {
+      const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1
+      resume(Effect.succeed({ code, stdout, stderr }))
+    })
+    child.stdin?.on("error", () => undefined)
+    child.stdin?.end(stdin)
+  })
 
 export interface Started {
   readonly process: LocalProcess.Running
@@ -18,11 +56,10 @@ export interface Started {
   readonly says: (pattern: RegExp) => Effect.Effect<RegExpExecArray>
 }
 
-/** Starts it; it ends with the scope. Only these variables are set. */
+/** Starts it; it ends with the scope. */
 export const start = Effect.fnUntraced(function* (
   args: ReadonlyArray<string>,
-  env: Readonly<Record<string, string>> = {},
-  [program, ...first]: readonly [string, ...ReadonlyArray<string>] = command
+  { command: [program, ...first] = sources, env = {} }: Omit<Options, "stdin"> = {}
 ): Effect.fn.Return<Started, LocalProcess.SpawnFailed, Scope.Scope> {
   let output = ""
   const awaited = new Map<RegExp, Deferred.Deferred<RegExpExecArray>>()
@@ -33,7 +70,7 @@ export const start = Effect.fnUntraced(function* (
   const started = yield* LocalProcess.spawn({
     command: program,
     args: [...first, ...args],
-    env: { PATH: process.env["PATH"] ?? "", HOME: "/nonexistent", ...env },
+    env: environment(env),
     cwd: "/",
     onOutput: (chunk) => {
       output += chunk.toString()
@@ -49,13 +86,3 @@ export const start = Effect.fnUntraced(function* (
     })
   return { process: started, output: () => output, says }
 })
-
-/** Runs it to its end. */
-export const run = Effect.fnUntraced(function* (
-  args: ReadonlyArray<string>,
-  env: Readonly<Record<string, string>> = {}
-) {
-  const { output, process } = yield* start(args, env)
-  const { code } = yield* process.ended
-  return { code, output: output() }
-}, Effect.scoped)
