@@ -19,6 +19,9 @@ import { stringify } from "yaml"
  */
 export const all = [Environment, EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice].map(Kind.crd)
 
+// What occurs twice is written twice: not every reader of YAML follows anchors.
+const format = { aliasDuplicateObjects: false }
+
 /**
  * The definitions as one YAML stream, ready for `kubectl apply --server-side -f -`.
  *
@@ -33,4 +36,4 @@ export const all = [Environment, EnvironmentTemplate, SharedComponentProvider, S
  * @category conversions
  * @since 0.1.0
  */
-export const yaml = (): string => all.map((crd) => `---\n${stringify(crd)}`).join("")
+export const yaml = (): string => all.map((crd) => `---\n${stringify(crd, format)}`).join("")

@@ -123,7 +123,7 @@ describe("Configuration", () => {
       const { configuration } = yield* read([], { BERTH_KUBECONFIG: "", BERTH_CONTEXT: "" })
 
       assert.deepStrictEqual(configuration?.kubeconfig, Option.none())
-      assert.deepStrictEqual(configuration.context, Option.none())
+      assert.deepStrictEqual(configuration?.context, Option.none())
     })
   )
 

@@ -16,6 +16,7 @@ export const sources: Command = [
 /** Only these variables are set, and those that are given. */
 const environment = (given: Readonly<Record<string, string>>) => ({
   PATH: process.env["PATH"] ?? "",
+  // Not the home of whoever runs the tests, with a kubeconfig of theirs.
   HOME: "/nonexistent",
   ...given
 })

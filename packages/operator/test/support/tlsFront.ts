@@ -29,7 +29,7 @@ export const serve = (
       const server = createServer((socket) => {
         sockets.add(socket)
         socket.on("error", () => socket.destroy())
-        socket.once("data", (first) => {
+        socket.once("data", (first: Buffer) => {
           if (!sslRequest.equals(first)) return socket.destroy()
           socket.write("S")
           join(new TLSSocket(socket, { isServer: true, cert: certificate, key }), connect(behind.port, behind.host))

@@ -1,0 +1,220 @@
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import { Environment } from "@berth/shared-components/Environment"
+import * as Await from "@berth/testing/Await"
+import * as Cluster from "@berth/testing/Cluster"
+import * as Clusters from "@berth/testing/Clusters"
+import * as LocalProcess from "@berth/testing/LocalProcess"
+import { assert, describe, it, vi } from "@effect/vitest"
+import { Duration, Effect, Schedule } from "effect"
+import { writeFileSync } from "node:fs"
+import { connect, createServer, type Socket } from "node:net"
+import { join } from "node:path"
+import * as Crds from "../src/Crds.ts"
+import * as berth from "./support/berth.ts"
+
+// Each test starts a process, which a busy machine has to wait for.
+vi.setConfig({ testTimeout: 60_000 })
+
+const start = Effect.fnUntraced(function* (kubeconfig: string, args: ReadonlyArray<string> = []) {
+  const operator = yield* berth.start(["run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...args])
+  const [, url = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
+  const get = (path: string) =>
+    Effect.promise(async () => {
+      const response = await fetch(`http://${url}${path}`, { headers: { connection: "close" } })
+      return { status: response.status, body: await response.text() }
+    })
+  /** Asks until the answer is as awaited: nothing tells of it. */
+  const until = (path: string, holds: (answer: { readonly status: number; readonly body: string }) => boolean) =>
+    Effect.repeat(get(path), { until: holds, schedule: Schedule.spaced("50 millis") })
+  return { ...operator, get, until }
+})
+
+const definitions = Effect.flatMap(Client, (client) =>
+  Effect.forEach(Crds.all, (crd) => client.create(Builtin.CustomResourceDefinition, crd), { discard: true })
+)
+
+const namespaces = Effect.flatMap(Client, (client) =>
+  Effect.forEach(["berth-system", "berth-shared"], (name) => client.create(Builtin.Namespace, { metadata: { name } }), {
+    discard: true
+  })
+)
+
+const kubeconfig = Effect.flatMap(Cluster.Cluster, ({ kubeconfigFile }) => kubeconfigFile)
+
+const kubeconfigOf = Effect.fnUntraced(function* (server: string, user: { readonly token?: string } = {}) {
+  const file = join(yield* LocalProcess.temporaryFolder("berth-program"), "kubeconfig")
+  const named = (content: object) => [{ name: "a", ...content }]
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: named({ cluster: { server } }),
+    users: named({ user }),
+    contexts: named({ context: { cluster: "a", user: "a" } }),
+    "current-context": "a"
+  }
+  writeFileSync(file, JSON.stringify(config))
+  return file
+})
+
+const embedded = Cluster.embeddedWithClient()
+
+describe("berth run", () => {
+  it.live("K20: says which kinds are missing, and goes on by itself when they come", () =>
+    Effect.gen(function* () {
+      yield* namespaces
+      const operator = yield* start(yield* kubeconfig)
+
+      const before = yield* operator.until("/readyz", ({ body }) => body.includes("NotFound"))
+      const alive = yield* operator.get("/livez")
+      yield* definitions
+      const after = yield* operator.until("/readyz", ({ status }) => status === 200)
+
+      assert.strictEqual(before.status, 503)
+      assert.match(
+        before.body,
+        /^\[-\] cache environments\.berth\.dev failed: cannot (list|watch) environments\.berth\.dev: NotFound$/mu
+      )
+      assert.strictEqual(alive.status, 200)
+      assert.match(after.body, /^\[\+\] cache environments\.berth\.dev ok$/mu)
+    }).pipe(Effect.scoped, Effect.provide(embedded))
+  )
+
+  it.live("serves environments, and its metrics count their passes", () =>
+    Effect.gen(function* () {
+      yield* namespaces
+      yield* definitions
+      const client = yield* Client
+      const operator = yield* start(yield* kubeconfig)
+      const ref = { namespace: "berth-system", name: "lost" }
+
+      yield* client.create(Environment, { metadata: ref, spec: { templateRef: { name: "nowhere" } } })
+
+      yield* Await.until(Environment, ref, ({ status }) =>
+        (status?.conditions ?? []).some(({ reason }) => reason === "template_missing")
+      )
+      const counted = /^berth_passes_total\{[^}]*reason="environment\.template_missing"\} [1-9]/mu
+      yield* operator.until("/metrics", ({ body }) => counted.test(body))
+    }).pipe(Effect.scoped, Effect.provide(embedded))
+  )
+
+  it.live("K19: SIGTERM ends it with 0 and in a moment, where nothing runs", () =>
+    Effect.gen(function* () {
+      yield* namespaces
+      yield* definitions
+      const operator = yield* start(yield* kubeconfig)
+      yield* operator.until("/readyz", ({ status }) => status === 200)
+
+      yield* operator.process.signal("SIGTERM")
+      const [took, { code }] = yield* Effect.timed(operator.process.ended)
+
+      assert.strictEqual(code, 0)
+      // Far less than the time of grace, of 20 seconds.
+      assert.isBelow(Duration.toSeconds(took), 10)
+      assert.match(operator.output(), /"message":"stopping"/u)
+    }).pipe(Effect.scoped, Effect.provide(embedded))
+  )
+
+  it.live("K19: a second SIGTERM ends it at once, whatever runs", () =>
+    Effect.gen(function* () {
+      yield* namespaces
+      yield* definitions
+      const client = yield* Client
+      const cluster = yield* proxy((yield* Cluster.Cluster).connection.server)
+      const operator = yield* start(yield* kubeconfigOf(cluster.url), ["--grace", "10 minutes"])
+      yield* operator.until("/readyz", ({ status }) => status === 200)
+      cluster.stall()
+      const spec = { templateRef: { name: "nowhere" } }
+      yield* client.create(Environment, { metadata: { namespace: "berth-system", name: "stuck" }, spec })
+      yield* operator.until("/metrics", ({ body }) => busy.test(body))
+
+      yield* operator.process.signal("SIGTERM")
+      yield* operator.says(/"message":"stopping"/u)
+      const running = yield* operator.get("/livez")
+      yield* operator.process.signal("SIGTERM")
+      const { code } = yield* operator.process.ended
+
+      assert.deepStrictEqual([running.status, code], [200, 143])
+    }).pipe(Effect.scoped, Effect.provide(embedded))
+  )
+
+  it.live("waits for a cluster that is not there, and says so where it is asked", () =>
+    Effect.gen(function* () {
+      const operator = yield* start(yield* kubeconfigOf("http://127.0.0.1:1", { token: "hunter2" }))
+
+      const { body } = yield* operator.until("/readyz", ({ body }) => body.includes("Unreachable"))
+      const alive = yield* operator.get("/livez")
+      yield* operator.process.signal("SIGTERM")
+      const { code } = yield* operator.process.ended
+
+      assert.match(body, /^\[-\] cache slices\.berth\.dev failed: .*Unreachable$/mu)
+      assert.deepStrictEqual([alive.status, code], [200, 0])
+      assert.notInclude(operator.output(), "hunter2")
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("says in a sentence what it cannot start with, and exits with 1", () =>
+    Effect.gen(function* () {
+      const folder = yield* LocalProcess.temporaryFolder("berth-program")
+      const broken = join(folder, "broken")
+      writeFileSync(broken, "users: [ {token: hunter2")
+      const file = yield* kubeconfigOf("http://127.0.0.1:1")
+      const taken = yield* listening(() => undefined)
+
+      const missing = yield* berth.run(["run", "--kubeconfig", join(folder, "missing")])
+      const invalid = yield* berth.run(["run", "--kubeconfig", broken])
+      const context = yield* berth.run(["run", "--kubeconfig", file, "--context", "b"])
+      const port = yield* berth.run(["run", "--kubeconfig", file, "--listen", taken.replace("http://", "")])
+
+      assert.deepInclude(missing, {
+        code: 1,
+        stderr: `berth: There is no kubeconfig at ${join(folder, "missing")}: check the path, or the variable KUBECONFIG.\n`
+      })
+      assert.match(invalid.stderr, /^berth: .* is not a valid kubeconfig: [^\n]*\n$/u)
+      assert.notInclude(invalid.stderr + invalid.stdout, "hunter2")
+      assert.match(context.stderr, /^berth: .* has no context named b: it has a\.\n$/u)
+      assert.match(port.stderr, /^berth: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/u)
+      assert.deepStrictEqual([invalid.code, context.code, port.code], [1, 1, 1])
+    }).pipe(Effect.scoped)
+  )
+})
+
+const busy = /^controller_runtime_active_workers\{controller="environments"\} 1$/mu
+
+/** Passes on what comes, until it is told to pass on no more requests; answers still come. */
+const proxy = (server: string) =>
+  Effect.suspend(() => {
+    let stalled = false
+    const { hostname, port } = new URL(server)
+    const passOn = (client: Socket) => {
+      const upstream = connect(Number(port), hostname)
+      upstream.on("error", () => client.destroy())
+      client.on("close", () => upstream.destroy())
+      client.on("data", (chunk) => stalled || upstream.write(chunk))
+      upstream.pipe(client)
+    }
+    return Effect.map(listening(passOn), (url) => ({ url, stall: () => (stalled = true) }))
+  })
+
+/** A server that does this with each connection; returns its URL. */
+const listening = (each: (socket: Socket) => void) =>
+  Effect.acquireRelease(
+    Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
+      const sockets = new Set<Socket>()
+      const server = createServer((socket) => {
+        sockets.add(socket)
+        socket.on("error", () => socket.destroy())
+        each(socket)
+      })
+      server.listen(0, "127.0.0.1", () => {
+        const address = server.address()
+        const port = typeof address === "object" && address !== null ? address.port : 0
+        const close = () => {
+          server.close()
+          for (const socket of sockets) socket.destroy()
+        }
+        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, close }))
+      })
+    }),
+    ({ close }) => Effect.sync(close)
+  ).pipe(Effect.map(({ url }) => url))
