@@ -16,6 +16,9 @@ const libraries = readdirSync("packages").filter((name) => existsSync(join("pack
 /** First alone: what follows reads its output. */
 const build: Check = { name: "types", command: ["tsc", "-b"] }
 
+/** Alone as well: a package's command is in the bundle, which publint looks for. */
+const bundle: Check = { name: "bundle", command: ["node", "scripts/bundle.ts"] }
+
 const checks: ReadonlyArray<Check> = [
   { name: "lint", command: ["oxlint", "--type-aware", "--deny-warnings"] },
   { name: "format", command: ["oxfmt", "--check", "."] },
@@ -42,7 +45,8 @@ interface Outcome {
 
 const run = ({ command: [program = "", ...args], name }: Check): Promise<Outcome> =>
   new Promise((resolve) => {
-    const child = spawn(join("node_modules", ".bin", program), args, { stdio: ["ignore", "pipe", "pipe"] })
+    const path = program === "node" ? process.execPath : join("node_modules", ".bin", program)
+    const child = spawn(path, args, { stdio: ["ignore", "pipe", "pipe"] })
     const chunks: Array<Buffer> = []
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk))
     child.stderr.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -63,6 +67,8 @@ const wanted = checks.filter(
   ({ name }) => asked.length === 0 || asked.some((each) => name === each || name.startsWith(`${each}:`))
 )
 report(await run(build))
+if (asked.length === 0 || asked.some((name) => name === "bundle" || name.startsWith("package")))
+  report(await run(bundle))
 const waiting = [...wanted]
 const worker = async (): Promise<void> => {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) report(await run(next))
