@@ -78,10 +78,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Watch.mappedEffect(providers, ({ metadata }) => ofProvider(records, metadata.name), desired),
       Watch.mapped(slices, (slice) => [consumerRef(slice)], { when: matters }),
       Watch.mappedEffect(namespaces, (namespace) => byUid(records, namespace)),
-      Watch.mappedEffect(componentSecrets, (secret) => byUid(records, secret)),
-      Watch.mappedEffect(managementSecrets, ({ metadata }) =>
-        Effect.map(records.environmentsWithSecret(metadata.name), refs)
-      )
+      Watch.mappedEffect(componentSecrets, (secret) => byUid(records, secret))
     ],
     provisioner: (environment) =>
       environment.metadata.deletionTimestamp === undefined
@@ -120,7 +117,6 @@ const matters = (change: Change<RawSlice>): boolean => {
   const [now, before] = [object.status, previous.status]
   return (
     now?.phase !== before?.phase ||
-    now?.position !== before?.position ||
     ["Ready", "Stalled"].some((type) => words(now?.conditions, type) !== words(before?.conditions, type))
   )
 }

@@ -17,6 +17,7 @@
  * @since 0.1.0
  */
 import * as Builtin from "@berth/kube/Builtin"
+import type { Change } from "@berth/kube/Change"
 import { Client } from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import { Effect, Option, Schema } from "effect"
@@ -64,13 +65,37 @@ export const reserve = (
   })
 
 /**
- * Takes the place of `member` back, if it has one.
+ * Takes the place of `member` back, if it has one. A ledger that is not there is not made: what makes it reads the records.
  *
  * @category operations
  * @since 0.1.0
  */
 export const release = (book: Book, member: string): Effect.Effect<void, KubeError.KubeError, Client> =>
-  Effect.asVoid(change(book, (members) => ({ members: members.filter((each) => each !== member), result: true })))
+  Effect.flatMap(holds(book, member), (isMember) =>
+    isMember
+      ? Effect.asVoid(change(book, (members) => ({ members: members.filter((each) => each !== member), result: true })))
+      : Effect.void
+  )
+
+/**
+ * Removes the ledger, where places are not limited any more: whoever comes now is not in it, so that it could not be trusted later.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const forget = Effect.fn("Ledger.forget")(function* (
+  book: Book
+): Effect.fn.Return<void, KubeError.KubeError, Client> {
+  const { object } = yield* read(book)
+  if (Option.isNone(object)) return
+  const client = yield* Client
+  const { name, namespace, uid } = object.value.metadata
+  yield* Effect.catchTag(
+    client.delete(Builtin.ConfigMap, { name, namespace }, { preconditions: { uid } }),
+    "NotFound",
+    () => Effect.void
+  )
+})
 
 /**
  * Whether `member` has a place now, by the API server's word.
@@ -98,6 +123,15 @@ export const audit = (
     if (gone.length === 0) return []
     return yield* change(book, (now) => ({ members: now.filter((each) => !gone.includes(each)), result: gone }))
   })
+
+/**
+ * Whether a change of a ConfigMap gave places back, as far as its text tells: it is about whom to wake, not about who gets them.
+ *
+ * @category predicates
+ * @since 0.1.0
+ */
+export const isGivenBack = ({ _tag, object, previous }: Change<Builtin.ConfigMap>): boolean =>
+  _tag === "Deleted" || (object.data?.[field]?.length ?? 0) < (previous?.data?.[field]?.length ?? 0)
 
 const Members = Schema.fromJsonString(
   Schema.Array(Schema.String.check(Schema.isMaxLength(64))).check(Schema.isMaxLength(1000))

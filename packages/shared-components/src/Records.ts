@@ -89,8 +89,7 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
       namespaces,
       indexes: {
         uid: ({ metadata }) => [metadata.uid ?? ""],
-        template: ({ spec }) => [spec.templateRef.name],
-        secret: ({ spec }) => secretsOf(spec)
+        template: ({ spec }) => [spec.templateRef.name]
       }
     }),
     templates: Cache.define(EnvironmentTemplate, {
@@ -101,10 +100,7 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
       namespaces,
       indexes: { provider: ({ spec }) => [spec.providerRef.name] }
     }),
-    providers: Cache.define(SharedComponentProvider, {
-      namespaces,
-      indexes: { secret: ({ spec }) => (spec.external === undefined ? [] : [spec.external.secretRef.name]) }
-    }),
+    providers: Cache.define(SharedComponentProvider, { namespaces }),
     slices: Cache.define(Slice, {
       namespaces,
       indexes: {
@@ -157,11 +153,6 @@ export const sharedComponentUidLabel = "berth.dev/shared-component-uid"
  */
 export const componentLabel = "berth.dev/component"
 
-const secretsOf = ({ env }: Kind.Raw<typeof Environment>["spec"]): ReadonlyArray<string> =>
-  Object.values(env ?? {})
-    .flatMap(Object.values<{ readonly secretKeyRef?: { readonly name: string } }>)
-    .flatMap(({ secretKeyRef }) => secretKeyRef?.name ?? [])
-
 /**
  * @category models
  * @since 0.1.0
@@ -184,8 +175,6 @@ export class Records extends Context.Service<
     readonly environment: (ref: Ref) => Effect.Effect<Option.Option<Kind.Raw<typeof Environment>>>
     readonly environmentsByUid: (uid: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
     readonly environmentsOfTemplate: (name: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
-    /** Those that name this Secret in `secretKeyRef`. */
-    readonly environmentsWithSecret: (name: string) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof Environment>>>
     readonly template: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof EnvironmentTemplate>>>
     readonly templatesOfSharedComponent: (
       name: string
@@ -195,10 +184,6 @@ export class Records extends Context.Service<
       name: string
     ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof SharedComponent>>>
     readonly provider: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponentProvider>>>
-    /** Those whose instance's Secret is this one. */
-    readonly providersWithSecret: (
-      name: string
-    ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof SharedComponentProvider>>>
     readonly namespace: (name: string) => Effect.Effect<Option.Option<KubeObject>>
     /** The Secrets with components' variables in a namespace. */
     readonly componentSecrets: (namespace: string) => Effect.Effect<ReadonlyArray<KubeObject>>
@@ -232,13 +217,11 @@ export class Records extends Context.Service<
         environment: environments.get,
         environmentsByUid: (uid) => environments.byIndex("uid", uid),
         environmentsOfTemplate: (name) => environments.byIndex("template", name),
-        environmentsWithSecret: (name) => environments.byIndex("secret", name),
         template: (name) => templates.get(managed(name)),
         templatesOfSharedComponent: (name) => templates.byIndex("sharedComponent", name),
         sharedComponent: (name) => sharedComponents.get(managed(name)),
         sharedComponentsOfProvider: (name) => sharedComponents.byIndex("provider", name),
         provider: (name) => providers.get(managed(name)),
-        providersWithSecret: (name) => providers.byIndex("secret", name),
         namespace: (name) => namespaces.get({ name }),
         componentSecrets: (namespace) => componentSecrets.list(namespace)
       }
@@ -246,8 +229,13 @@ export class Records extends Context.Service<
   )
 }
 
-/** The ids break ties, the same way everywhere. */
-const byArrival = (a: RawSlice, b: RawSlice): number =>
+/**
+ * The order of a line: by arrival. The ids break ties, the same way everywhere.
+ *
+ * @category orders
+ * @since 0.1.0
+ */
+export const byArrival = (a: RawSlice, b: RawSlice): number =>
   a.spec.arrivedAt < b.spec.arrivedAt || (a.spec.arrivedAt === b.spec.arrivedAt && a.spec.sliceId < b.spec.sliceId)
     ? -1
     : 1

@@ -18,9 +18,7 @@ import * as Conditions from "@berth/kube/Conditions"
 import type * as Controller from "@berth/kube/Controller"
 import type * as Kind from "@berth/kube/Kind"
 import type { Ref } from "@berth/kube/KubeObject"
-import * as KubeObjects from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
-import * as Watch from "@berth/kube/Watch"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
@@ -92,12 +90,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     kind: SharedComponent,
     definition: sharedComponents,
     inputs: [providers, sharedSecrets],
-    watches: [
-      Watch.mappedEffect(providers, ({ metadata }) => ofProvider(records, metadata.name), { when: changesFate }),
-      Watch.mappedEffect(sharedSecrets, ({ metadata }) => ofSecret(records, metadata.name)),
-      Watch.mappedEffect(slices, (slice) => ifDeleted(records, slice), { when: ({ _tag }) => _tag === "Deleted" }),
-      paced.watch(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), paced.second)
-    ],
+    watches: [paced.watch(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), paced.second)],
     provisioner: (shared) =>
       Provisioner.make("shared-component", { provision: serve(shared), deprovision: release(shared) }),
     status: (shared) => counts(records, shared)
@@ -111,25 +104,8 @@ const sharedOf = ({ metadata, spec }: RawSlice): Ref => ({
   namespace: metadata.namespace
 })
 
-const ofProvider = (records: Records["Service"], name: string) =>
-  Effect.map(records.sharedComponentsOfProvider(name), (all) => all.map(KubeObjects.ref))
-
-const ofSecret = Effect.fnUntraced(function* (records: Records["Service"], secret: string) {
-  const users = yield* records.providersWithSecret(secret)
-  return (yield* Effect.forEach(users, ({ metadata }) => ofProvider(records, metadata.name))).flat()
-})
-
-/** Counting may wait, letting go of what is being deleted should not. */
-const ifDeleted = (records: Records["Service"], slice: RawSlice) =>
-  Effect.map(records.sharedComponent(slice.spec.sharedComponent.name), (found) =>
-    Option.exists(found, ({ metadata }) => metadata.deletionTimestamp !== undefined) ? [sharedOf(slice)] : []
-  )
-
 const isReady = ({ metadata, status }: Kind.Raw<typeof SharedComponentProvider>): boolean =>
   Conditions.isTrue(status?.conditions, "Ready", metadata.generation)
-
-const changesFate = (change: Change<Kind.Raw<typeof SharedComponentProvider>>): boolean =>
-  Watch.desired(change) || (change.previous !== undefined && isReady(change.previous) !== isReady(change.object))
 
 const changesCounts = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
   _tag !== "Modified" ||

@@ -26,6 +26,7 @@ import * as Watch from "@berth/kube/Watch"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import * as Admission from "./Admission.ts"
+import * as Ledger from "./Ledger.ts"
 import { isInLine, type RawSlice, Records } from "./Records.ts"
 import { sliceIdLabel } from "./ScriptJob.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
@@ -48,7 +49,8 @@ export type Services = SliceTree.Services | Caches
  * @since 0.1.0
  */
 export const make: Effect.Effect<Controller.Controller<Services>, never, Records> = Effect.map(Records, (records) => {
-  const { environments, jobs, providers, sharedComponents, sharedSecrets, sliceSecrets, slices } = records.definitions
+  const { environments, jobs, managementConfigMaps, providers, sharedComponents, sharedSecrets, sliceSecrets, slices } =
+    records.definitions
   return Manager.make({
     kind: Slice,
     definition: slices,
@@ -58,6 +60,11 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Watch.mappedEffect(sharedComponents, ({ metadata }) => front(records, metadata.uid ?? ""), {
         when: opensOrCloses
       }),
+      Watch.mappedEffect(
+        managementConfigMaps,
+        ({ metadata }) => front(records, metadata.annotations?.[Ledger.ownerAnnotation] ?? ""),
+        { when: Ledger.isGivenBack }
+      ),
       Watch.mappedEffect(jobs, (job) => bySliceId(records, job)),
       Watch.mappedEffect(sliceSecrets, (secret) => bySliceId(records, secret)),
       Watch.mappedEffect(

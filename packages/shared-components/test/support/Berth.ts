@@ -78,8 +78,40 @@ const settings = (instance: string): Settings["Service"] => ({
   instance
 })
 
+/** The client, with every write put down. */
+const recorded = (client: Client["Service"], writes: Array<string>): Client["Service"] => {
+  const put = (verb: string, type: ResourceType, name: string | undefined) => {
+    writes.push(`${verb} ${type.kind} ${name}`)
+  }
+  return {
+    ...client,
+    create: (type, object, options) => {
+      put("create", type, object.metadata.name)
+      return client.create(type, object, options)
+    },
+    update: (type, object, options) => {
+      put("update", type, object.metadata.name)
+      return client.update(type, object, options)
+    },
+    patch: (type, ref, patch, options) => {
+      put("patch", type, ref.name)
+      return client.patch(type, ref, patch, options)
+    },
+    apply: (type, object, options) => {
+      put("apply", type, object.metadata.name)
+      return client.apply(type, object, options)
+    },
+    delete: (type, ref, options) => {
+      put("delete", type, ref.name)
+      return client.delete(type, ref, options)
+    }
+  }
+}
+
 /** The operator as a process: it can be killed and started again. */
-const makeOperator = Effect.fnUntraced(function* (client: Client["Service"]) {
+const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
+  const writes: Array<string> = []
+  const client = recorded(plain, writes)
   const outer = yield* Effect.scope
   let starts = 0
   let running: Scope.Closeable | undefined
@@ -95,7 +127,9 @@ const makeOperator = Effect.fnUntraced(function* (client: Client["Service"]) {
     yield* Effect.forkIn(Effect.provideContext(program, context), running)
   })
   const kill = Effect.suspend(() => (running === undefined ? Effect.void : Scope.close(running, Exit.void)))
-  return { start, kill }
+  /** What it has written, such as `patch Slice a`; asking forgets it. */
+  const written = Effect.sync(() => writes.splice(0))
+  return { start, kill, written }
 })
 
 const build = Effect.gen(function* () {
