@@ -228,9 +228,6 @@ const build = Effect.gen(function* () {
   }
 })
 
-/** Everything that a test can say. */
-export type Berth = Effect.Success<typeof build>
-
 /** The cluster with its kinds and namespaces, and the operator ready to be started. */
 export const stopped = Effect.gen(function* () {
   const base = Caches.layer.pipe(Layer.provideMerge(Cluster.embeddedWithClient()), Layer.fresh)
