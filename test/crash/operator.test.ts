@@ -39,11 +39,9 @@ interface Kills {
   readonly report: Array<string>
 }
 
-const silent = Timeline.layer({ isTerminal: false, columns: () => 80, write: () => undefined })
-
 const stage = Layer.provideMerge(
   Caches.layer,
-  Layer.mergeAll(Layer.fresh(Stage.cluster(Option.none())), Layer.fresh(Postgres.layer()), silent)
+  Layer.mergeAll(Layer.fresh(Stage.cluster(Option.none())), Layer.fresh(Postgres.layer()), Timeline.silent)
 )
 
 /** Ends when the cluster has changed so many times. */

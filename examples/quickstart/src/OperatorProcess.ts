@@ -28,7 +28,7 @@ export class OperatorEnded extends Data.TaggedError("OperatorEnded")<{
   readonly output: string
 }> {
   override get message() {
-    return `The operator ended with exit code ${this.code}. Its last words:\n${this.output}`
+    return `The operator ended with exit code ${this.code}. Its last words:\n${this.output.trim().split("\n").slice(-10).join("\n")}`
   }
 }
 

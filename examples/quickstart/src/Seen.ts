@@ -17,13 +17,13 @@ const environments = Cache.define(Environment, { namespaces })
 const slices = Cache.define(Slice, { namespaces })
 const sharedComponents = Cache.define(SharedComponent, { namespaces })
 
+const limitSeconds = 60
+
 export class TookTooLong extends Data.TaggedError("TookTooLong")<{ readonly what: string; readonly last: string }> {
   override get message() {
-    return `${this.what} did not happen within ${limitSeconds} seconds. What was seen last: ${this.last}. The operator's log says more: run with --keep and look at the object.`
+    return `Waited ${limitSeconds} seconds for ${this.what}. What was seen last: ${this.last}`
   }
 }
-
-const limitSeconds = 60
 
 const sentence = (environment: RawEnvironment): string => {
   const ready = Conditions.get(environment.status?.conditions, "Ready")
@@ -70,34 +70,28 @@ export const consumers = Effect.gen(function* () {
   return Option.match(found, { onNone: () => 0, onSome: ({ status }) => status?.consumers ?? 0 })
 })
 
-/** A note for each change of a phase, for as long as the scope is open. */
+/** Tells of each change of a phase, for as long as the scope is open. */
 export const narrate = Effect.fn("Seen.narrate")(function* () {
   const timeline = yield* Timeline
   const told = new Map<string, string>()
-  const tell = (key: string, text: string) =>
+  const tell = (subject: string, state: string) =>
     Effect.suspend(() => {
-      if (told.get(key) === text) return Effect.void
-      told.set(key, text)
-      return timeline.note(text)
+      if (told.get(subject) === state) return Effect.void
+      told.set(subject, state)
+      return timeline.change(subject, state)
     })
   const watchedEnvironments = yield* Caches.open(environments)
   const watchedSlices = yield* Caches.open(slices)
   yield* Effect.forkScoped(
     Stream.runForEach(watchedEnvironments.changes, ({ _tag, object }) =>
-      tell(
-        `environment ${object.metadata.name}`,
-        `environment ${object.metadata.name}: ${_tag === "Deleted" ? "gone" : (object.status?.phase ?? "new")}`
-      )
+      tell(`environment ${object.metadata.name}`, _tag === "Deleted" ? "gone" : (object.status?.phase ?? "new"))
     )
   )
   yield* Effect.forkScoped(
     Stream.runForEach(watchedSlices.changes, ({ _tag, object }) => {
-      const position = object.status?.position
-      const phase = _tag === "Deleted" ? "gone" : (object.status?.phase ?? "Waiting")
-      return tell(
-        `slice ${object.metadata.name}`,
-        `slice of ${object.spec.consumer.name}: ${phase}${position === undefined ? "" : `, number ${position} in line`}`
-      )
+      const { phase = "new", position } = object.status ?? {}
+      const state = position === undefined ? phase : `number ${position} in line`
+      return tell(`slice of ${object.spec.consumer.name}`, _tag === "Deleted" ? "gone" : state)
     })
   )
 })

@@ -1,6 +1,7 @@
 /** What the story needs: a Kubernetes API, something that runs Jobs, and a PostgreSQL. All of it goes when the scope closes. */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
+import type { KubeObject } from "@berth/kube/KubeObject"
 import * as Crds from "@berth/operator/Crds"
 import * as Cluster from "@berth/testing/Cluster"
 import * as JobController from "@berth/testing/JobController"
@@ -14,9 +15,20 @@ import { Timeline } from "./Timeline.ts"
 export const sharedNamespace = "berth-shared"
 export const managementNamespace = "berth-system"
 
-export class AlreadyInstalled extends Data.TaggedError("AlreadyInstalled")<{}> {
+/** On the namespaces and the kinds that this story makes, so that it takes away no others. See manifests/namespaces.yaml. */
+export const marker = { key: "app.kubernetes.io/managed-by", value: "berth-quickstart" }
+
+export const isMarked = ({ metadata }: KubeObject): boolean => metadata.labels?.[marker.key] === marker.value
+
+export class AlreadyInstalled extends Data.TaggedError("AlreadyInstalled")<{
+  readonly what: string
+  /** Whether an earlier run of the quickstart made it. */
+  readonly isOurs: boolean
+}> {
   override get message() {
-    return "This cluster has a namespace berth-system already. The quickstart makes and removes it, so it wants a cluster without Berth."
+    return this.isOurs
+      ? `This cluster still has the ${this.what} of an earlier quickstart. Remove what it left with --remove, then run it again.`
+      : `This cluster has the ${this.what} already, and the quickstart makes and removes it: use a cluster without Berth.`
   }
 }
 
@@ -37,14 +49,33 @@ export const cluster = (kubeconfig: Option.Option<string>) =>
       pods.pipe(Layer.provideMerge(Cluster.client), Layer.provideMerge(Cluster.existing({ kubeconfig: path })))
   })
 
+/** A cluster that has Berth is left alone: what the story makes it also removes. */
+export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
+  const client = yield* Client
+  const namespaces = [managementNamespace, sharedNamespace].map(
+    (name) => [Builtin.Namespace, "namespace", name] as const
+  )
+  const kinds = Crds.all.map(({ metadata: { name } }) => [Builtin.CustomResourceDefinition, "kind", name] as const)
+  for (const [type, what, name] of [...namespaces, ...kinds]) {
+    const found = yield* Effect.catchTag(
+      Effect.asSome(client.get<KubeObject>(type, { name })),
+      "NotFound",
+      () => Effect.succeedNone
+    )
+    if (Option.isSome(found)) {
+      return yield* new AlreadyInstalled({ what: `${what} ${name}`, isOurs: isMarked(found.value) })
+    }
+  }
+})
+
 /** The kinds, the namespaces and the admin's Secret: what a platform team does before it installs the operator. */
 export const prepare = Effect.fn("Stage.prepare")(function* () {
   const client = yield* Client
   const timeline = yield* Timeline
-  const present = yield* Effect.option(client.get(Builtin.Namespace, { name: managementNamespace }))
-  if (Option.isSome(present)) return yield* new AlreadyInstalled()
   for (const crd of Crds.all) {
-    yield* client.apply(Builtin.CustomResourceDefinition, crd, { fieldManager: "quickstart", force: true })
+    const labels = { [marker.key]: marker.value }
+    const marked = { ...crd, metadata: { ...crd.metadata, labels } }
+    yield* client.apply(Builtin.CustomResourceDefinition, marked, { fieldManager: "quickstart", force: true })
   }
   yield* Effect.forEach(Crds.all, ({ metadata }) => established(metadata.name), { concurrency: "unbounded" })
   yield* Manifests.apply("namespaces.yaml")

@@ -12,7 +12,7 @@ import { Timeline } from "./Timeline.ts"
 export const twoEnvironments = Effect.fn("Story.twoEnvironments")(function* () {
   const timeline = yield* Timeline
   yield* timeline.step(
-    "apply the provider, the shared component, the template and two environments",
+    "apply the provider, its instance, the template and two environments",
     Effect.forEach(["provider.yaml", "shared-component.yaml", "template.yaml", "environments.yaml"], Manifests.apply, {
       discard: true
     })

@@ -1,0 +1,88 @@
+/** What a person reads when the story breaks off: what failed, and what to do about it. */
+import { Cause, Console, Data, Effect, Exit, Option, Runtime } from "effect"
+
+/** The story broke off, and somebody has been told why. */
+class BrokenOff extends Data.TaggedError("BrokenOff")<{ readonly exitCode: number }> {
+  override readonly [Runtime.errorReported] = false
+  override get [Runtime.errorExitCode]() {
+    return this.exitCode
+  }
+}
+
+export class KubeconfigMissing extends Data.TaggedError("KubeconfigMissing")<{}> {
+  override get message() {
+    return "--remove needs a cluster that exists: name its kubeconfig with --kubeconfig."
+  }
+}
+
+/** Whether everything was told that there is to tell. */
+export interface Outcome {
+  isFinished: boolean
+}
+
+interface Failure {
+  readonly _tag: string
+  readonly message: string
+}
+
+const isFailure = (error: unknown): error is Failure => error instanceof Error && "_tag" in error
+
+/** What to do about failures whose own message says only what happened. */
+const advice = (tag: string, kubeconfig: Option.Option<string>): string | undefined => {
+  const flag = Option.match(kubeconfig, { onNone: () => "", onSome: (path) => ` --kubeconfig ${path}` })
+  switch (tag) {
+    case "Unreachable":
+    case "Timeout":
+    case "ServerError":
+      return `See whether the cluster runs, and whether the kubeconfig is of this cluster: kubectl${flag} get namespaces`
+    case "Unauthorized":
+    case "Forbidden":
+      return "The quickstart makes kinds and namespaces: give it the kubeconfig of an administrator."
+    case "TookTooLong":
+      return `Run it again; if it stays so, run it with --keep and look: kubectl${flag} describe environments,slices -n berth-system`
+    case "AlreadyInstalled":
+    case "LeftBehind":
+      return `To remove what a quickstart has left: npm run quickstart --${flag} --remove`
+    case "OperatorEnded":
+      return "Run it again. If the operator ends again, its last words above say why."
+    default:
+      return undefined
+  }
+}
+
+/** A sentence on what failed, and one on what to do. */
+export const explained = (cause: Cause.Cause<unknown>, kubeconfig: Option.Option<string>): string => {
+  const error = Cause.squash(cause)
+  if (!isFailure(error)) {
+    return `The quickstart failed in a way that it should not. This is a bug; please report it:\n${Cause.pretty(cause)}`
+  }
+  const next = advice(error._tag, kubeconfig)
+  return [`The quickstart failed: ${error.message}`, ...(next === undefined ? [] : [next])].join("\n")
+}
+
+/** Says on standard error what failed, once; an interruption is no failure. */
+export const told =
+  (kubeconfig: Option.Option<string>) =>
+  <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, BrokenOff, R> =>
+    Effect.catchCause(work, (cause) => {
+      const error = Cause.squash(cause)
+      if (error instanceof BrokenOff) return Effect.fail(error)
+      if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+      return Effect.andThen(
+        Console.error(`\n${explained(cause, kubeconfig)}`),
+        Effect.fail(new BrokenOff({ exitCode: 1 }))
+      )
+    })
+
+/** What a shell reports of a program that Ctrl-C ended. */
+const stoppedCode = 130
+
+/** A story that was stopped before its end does not end as one that was told. */
+export const stoppedEarly =
+  (outcome: Outcome) =>
+  <A, E, R>(story: Effect.Effect<A, E, R>): Effect.Effect<A, E | BrokenOff, R> =>
+    Effect.onExit(story, (exit) =>
+      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !outcome.isFinished
+        ? Effect.fail(new BrokenOff({ exitCode: stoppedCode }))
+        : Effect.void
+    )

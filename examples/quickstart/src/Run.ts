@@ -1,0 +1,84 @@
+/** The story from its first act to its end, and what has to be done around it. */
+import * as Cluster from "@berth/testing/Cluster"
+import { Clock, Effect, Exit, Fiber, type Option } from "effect"
+import * as Failure from "./Failure.ts"
+import * as OperatorProcess from "./OperatorProcess.ts"
+import { restore } from "./Restore.ts"
+import * as Seen from "./Seen.ts"
+import * as Stage from "./Stage.ts"
+import * as Story from "./Story.ts"
+import { Timeline } from "./Timeline.ts"
+
+interface Options {
+  readonly keep: boolean
+  readonly kubeconfig: Option.Option<string>
+  readonly startMs: number
+  readonly outcome: Failure.Outcome
+}
+
+/** On a cluster that exists everything is removed at the end, whatever the end is; an embedded one goes as a whole. */
+export const story = Effect.fnUntraced(function* (options: Options) {
+  const timeline = yield* Timeline
+  const { kind } = yield* Cluster.Cluster
+  if (kind !== "existing") return yield* acts(options, () => undefined)
+  yield* Stage.refuseInstalled()
+  // Without an operator there is nobody to wait for.
+  let operatorEnded: Effect.Effect<unknown> = Effect.void
+  const started = (ended: Effect.Effect<unknown>) => {
+    operatorEnded = ended
+  }
+  yield* timeline.say("What is made in this cluster is removed at the end.\n")
+  yield* Effect.onExit(acts(options, started), () => removed(options.kubeconfig, operatorEnded))
+})
+
+/** In a fiber of its own: the story's may be interrupted already, and could not wait any more. */
+const removed = Effect.fnUntraced(function* (kubeconfig: Option.Option<string>, operatorEnded: Effect.Effect<unknown>) {
+  const timeline = yield* Timeline
+  const work = timeline.step("remove everything from the cluster", restore(operatorEnded))
+  yield* Fiber.join(yield* Effect.forkDetach(Effect.interruptible(Failure.told(kubeconfig)(work))))
+})
+
+const acts = Effect.fnUntraced(function* (options: Options, started: (ended: Effect.Effect<unknown>) => void) {
+  const timeline = yield* Timeline
+  const { kubeconfigFile } = yield* Cluster.Cluster
+  const kubeconfig = yield* kubeconfigFile
+  yield* timeline.step("apply the kinds, the namespaces and the admin's Secret", Stage.prepare())
+  const operator = yield* timeline.step("start the operator", OperatorProcess.start(kubeconfig))
+  started(Effect.exit(operator.watched))
+  // The story ends at once when the operator does.
+  const told = Effect.raceFirst(tell(options.startMs), operator.watched)
+  if (options.keep) return yield* keep(options, kubeconfig, yield* Effect.exit(told), operator.watched)
+  yield* told
+  yield* timeline.say("To look around with kubectl, run it again and keep it:\n  npm run quickstart -- --keep\n")
+})
+
+const tell = Effect.fnUntraced(function* (startMs: number) {
+  const timeline = yield* Timeline
+  yield* Seen.narrate()
+  yield* Story.twoEnvironments()
+  const { a } = yield* Story.isolation()
+  yield* Story.succession(a)
+  const seconds = (((yield* Clock.currentTimeMillis) - startMs) / 1000).toFixed(1)
+  yield* timeline.say(`\nAll of it took ${seconds} seconds: two places, three environments, one PostgreSQL.`)
+})
+
+/** Also what failed is kept, to be looked at. */
+const keep = Effect.fnUntraced(function* <E>(
+  { kubeconfig, outcome }: Options,
+  file: string,
+  exit: Exit.Exit<void, E>,
+  watched: OperatorProcess.OperatorProcess["watched"]
+) {
+  const timeline = yield* Timeline
+  if (Exit.isFailure(exit)) yield* timeline.say(`\n${Failure.explained(exit.cause, kubeconfig)}\n`)
+  const lines = [
+    "It goes on running. In another terminal:",
+    `  export KUBECONFIG=${file}`,
+    `  kubectl get environments,slices,sharedcomponents -n ${Stage.managementNamespace}`,
+    "Ctrl-C ends it and leaves nothing behind.",
+    ""
+  ]
+  yield* timeline.say(lines.join("\n"))
+  outcome.isFinished = Exit.isSuccess(exit)
+  return yield* Exit.isSuccess(exit) ? watched : Effect.never
+})
