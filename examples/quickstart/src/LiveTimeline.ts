@@ -154,6 +154,8 @@ export const live = Effect.fnUntraced(function* (output: Output): Effect.fn.Retu
       }),
     note: (text) => tell(undefined, text),
     change: tell,
-    say: (text) => draw(text.split("\n"))
+    // What is indented is to be copied: it stays in one piece.
+    say: (text) =>
+      draw(text.split("\n").flatMap((line) => (line.startsWith(" ") ? [line] : wrapped(line, screen.width(), 0))))
   }
 })

@@ -74,9 +74,9 @@ export const consumers = Effect.gen(function* () {
 export const narrate = Effect.fn("Seen.narrate")(function* () {
   const timeline = yield* Timeline
   const told = new Map<string, string>()
-  const tell = (subject: string, state: string) =>
+  const tell = (subject: string, state: string | undefined) =>
     Effect.suspend(() => {
-      if (told.get(subject) === state) return Effect.void
+      if (state === undefined || told.get(subject) === state) return Effect.void
       told.set(subject, state)
       return timeline.change(subject, state)
     })
@@ -84,12 +84,12 @@ export const narrate = Effect.fn("Seen.narrate")(function* () {
   const watchedSlices = yield* Caches.open(slices)
   yield* Effect.forkScoped(
     Stream.runForEach(watchedEnvironments.changes, ({ _tag, object }) =>
-      tell(`environment ${object.metadata.name}`, _tag === "Deleted" ? "gone" : (object.status?.phase ?? "new"))
+      tell(`environment ${object.metadata.name}`, _tag === "Deleted" ? "gone" : object.status?.phase)
     )
   )
   yield* Effect.forkScoped(
     Stream.runForEach(watchedSlices.changes, ({ _tag, object }) => {
-      const { phase = "new", position } = object.status ?? {}
+      const { phase, position } = object.status ?? {}
       const state = position === undefined ? phase : `number ${position} in line`
       return tell(`slice of ${object.spec.consumer.name}`, _tag === "Deleted" ? "gone" : state)
     })

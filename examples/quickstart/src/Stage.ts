@@ -84,7 +84,7 @@ export const prepare = Effect.fn("Stage.prepare")(function* () {
     metadata: { name: "postgres-admin", namespace: sharedNamespace },
     stringData: { host, port: String(port), user: provisioner.user, password: provisioner.password }
   })
-  yield* timeline.note(`the Secret ${sharedNamespace}/postgres-admin says how to reach PostgreSQL on port ${port}`)
+  yield* timeline.note(`the Secret ${sharedNamespace}/postgres-admin says: PostgreSQL is on port ${port}`)
 })
 
 const established = Effect.fnUntraced(function* (name: string) {

@@ -96,8 +96,9 @@ export const run = <R = never, RL = never>(
 
 /**
  * Runs a program as the process: the first SIGTERM or SIGINT interrupts it, and when it has ended the process exits with 0;
- * the second one ends the process at once, with 128 and the signal's number. A failure is logged and exits with 1, or with
- * the code that the error has under `Runtime.errorExitCode`.
+ * the second one ends the process at once, with 128 and the signal's number. The same signal within 300 ms is still the first
+ * one, which a terminal and npm have both sent. A failure is logged and exits with 1, or with the code that the error has under
+ * `Runtime.errorExitCode`.
  *
  * @category running
  * @since 0.1.0

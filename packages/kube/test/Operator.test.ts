@@ -157,6 +157,19 @@ describe("Operator", () => {
     })
   )
 
+  it.live("K19: a signal that comes twice at once, from a terminal and from npm, is one signal", () =>
+    Effect.gen(function* () {
+      const { exited, signal, started, words } = yield* child("quick")
+      yield* started
+
+      signal("SIGINT")
+      signal("SIGINT")
+
+      assert.strictEqual(yield* exited, 0)
+      assert.deepStrictEqual(words, ["reconciling", "stopping", "reconciled", "released", "ended"])
+    })
+  )
+
   it.live("a program that fails exits with 1", () =>
     Effect.gen(function* () {
       const { exited } = yield* child("broken")

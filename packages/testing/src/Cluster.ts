@@ -3,7 +3,7 @@
  *
  * **Guarantees**
  * - T1: a test that asks for {@link Cluster} runs on an embedded cluster, on a real control plane and on an existing cluster alike.
- * - T11: the kubeconfig file and everything else that a layer made is gone when its scope closes.
+ * - T11: the kubeconfig file and everything else that a layer made is gone when its scope closes, or when the program is killed.
  *
  * @since 0.1.0
  */
@@ -11,8 +11,7 @@ import * as Client from "@berth/kube/Client"
 import * as Connection from "@berth/kube/Connection"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import { Context, Effect, Layer, Scope } from "effect"
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
-import { tmpdir } from "node:os"
+import { readFile, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import {
   ControlPlane,
@@ -21,6 +20,7 @@ import {
   type Options as ControlPlaneOptions
 } from "./ControlPlane.ts"
 import { EmbeddedCluster, make as makeEmbedded, type Options } from "./EmbeddedCluster.ts"
+import * as LocalProcess from "./internal/process.ts"
 import { withContext } from "./internal/server/kubeconfig.ts"
 
 /**
@@ -69,11 +69,7 @@ export class Cluster extends Context.Service<Cluster, Service>()("@berth/testing
 const fileOf = (text: string): Effect.Effect<Effect.Effect<string>, never, Scope.Scope> =>
   Effect.gen(function* () {
     const scope = yield* Effect.scope
-    const folder = Effect.acquireRelease(
-      Effect.promise(() => mkdtemp(join(tmpdir(), "berth-cluster-"))),
-      (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
-    )
-    const written = Effect.flatMap(folder, (path) => {
+    const written = Effect.flatMap(LocalProcess.temporaryFolder("berth-cluster"), (path) => {
       const file = join(path, "kubeconfig")
       return Effect.as(
         Effect.promise(() => writeFile(file, text, { mode: 0o600 })),
