@@ -6,7 +6,8 @@
  * - S2: who waits is admitted in order of arrival and sees its position. Only the first in line tries; the others are told when the
  *   line moves.
  * - S3: a Lease that is lost in the middle leaves an entry, a label or a phase that the next pass finishes or undoes.
- * - S6: the shared component is read from the API server before and after, so that one that is being deleted admits nobody.
+ * - S6: the shared component is read from the API server before and after, so that one that is being deleted admits nobody. Who has
+ *   its place keeps it.
  *
  * **Caveats**
  * - Where `maxConsumers` is lowered below what is taken, nobody is evicted.
@@ -82,8 +83,8 @@ export const admit = Effect.fn("Admission.admit")(function* (
   const slice = yield* record.current
   if (SliceRecord.statusOf(slice).phase !== "Waiting" || slice.spec.desired === "Released") return
   const shared = slice.spec.sharedComponent
-  const found = yield* usable(slice)
-  if (found.spec.maxConsumers > 0) yield* beFirst(record, slice)
+  const { maxConsumers } = yield* usable(slice)
+  if (maxConsumers > 0) yield* beFirst(record, slice)
   const leases = yield* ProvisionLeases
   const done = yield* leases
     .withLease(Names.provisionLease(shared.name), register(record, slice))
@@ -102,7 +103,7 @@ export const confirm = Effect.fn("Admission.confirm")(function* (
   record: SliceRecord.SliceRecord
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const slice = yield* record.current
-  const { maxConsumers } = (yield* usable(slice)).spec
+  const { maxConsumers } = yield* present(slice)
   if (maxConsumers === 0) return
   const book = yield* bookOf(slice)
   if (yield* KubeFailure.classified(Ledger.reserve(book, slice.metadata.uid, maxConsumers))) return
@@ -153,8 +154,8 @@ const holders = (uid: string, namespace: string): Effect.Effect<ReadonlyArray<st
     )
   )
 
-/** The shared component as the API server has it now, if it may admit anybody. */
-const usable = Effect.fnUntraced(function* (slice: Slice) {
+/** The shared component as the API server has it now. */
+const present = Effect.fnUntraced(function* (slice: Slice) {
   const { managementNamespace } = yield* Settings
   const shared = slice.spec.sharedComponent
   const ref = { name: shared.name, namespace: managementNamespace }
@@ -163,9 +164,20 @@ const usable = Effect.fnUntraced(function* (slice: Slice) {
     return yield* Reasons.replaced({ shared: shared.name })
   }
   const { metadata, spec, status } = found.value
-  if (metadata.deletionTimestamp !== undefined) return yield* Reasons.closing({ shared: shared.name })
-  if (!Conditions.isTrue(status?.conditions ?? [], "Ready")) return yield* Reasons.not_ready({ shared: shared.name })
-  return { uid: metadata.uid, spec: { ...spec, maxConsumers: spec.maxConsumers ?? 0 } }
+  return {
+    maxConsumers: spec.maxConsumers ?? 0,
+    isClosing: metadata.deletionTimestamp !== undefined,
+    isReady: Conditions.isTrue(status?.conditions, "Ready")
+  }
+})
+
+/** The same, if it may admit anybody. */
+const usable = Effect.fnUntraced(function* (slice: Slice) {
+  const found = yield* present(slice)
+  const shared = slice.spec.sharedComponent.name
+  if (found.isClosing) return yield* Reasons.closing({ shared })
+  if (!found.isReady) return yield* Reasons.not_ready({ shared })
+  return found
 })
 
 /** Yields with the position unless the slice is the first in line. */
@@ -174,6 +186,8 @@ const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, sl
   const line = yield* records.line(slice.spec.sharedComponent.uid)
   const index = line.findIndex(({ metadata }) => metadata.uid === slice.metadata.uid)
   if (index === 0) return
+  // Who was first, got its place and died before it could say so is not sent back to the end.
+  if (yield* KubeFailure.classified(Ledger.holds(yield* bookOf(slice), slice.metadata.uid))) return
   const position = Math.min(index < 0 ? line.length + 1 : index + 1, positionMax + 1)
   yield* record.writeStatus({ position })
   // Woken when the line moves; the delay is for a move that was missed.
@@ -182,9 +196,8 @@ const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, sl
 
 const register = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
   const shared = slice.spec.sharedComponent
-  const { maxConsumers } = (yield* usable(slice)).spec
-  const places = yield* bookOf(slice)
-  if (maxConsumers > 0 && !(yield* KubeFailure.classified(Ledger.reserve(places, slice.metadata.uid, maxConsumers)))) {
+  const { maxConsumers } = yield* usable(slice)
+  if (!(yield* take(slice, maxConsumers))) {
     yield* record.writeStatus({ position: 1 })
     return yield* Reasons.at_capacity({ shared: shared.name, places: maxConsumers }, { after: "1 minute" })
   }
@@ -196,4 +209,11 @@ const register = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, s
   // Once more: whoever began to delete it meanwhile did not see this consumer.
   yield* Effect.tapError(usable(slice), () => leave(record))
   yield* record.writeStatus({ phase: "Reserved" }, ["position"])
+})
+
+const take = Effect.fnUntraced(function* (slice: Slice, maxConsumers: number) {
+  const places = yield* bookOf(slice)
+  if (maxConsumers > 0) return yield* KubeFailure.classified(Ledger.reserve(places, slice.metadata.uid, maxConsumers))
+  yield* KubeFailure.classified(Ledger.forget(places))
+  return true
 })

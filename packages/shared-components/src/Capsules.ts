@@ -126,14 +126,18 @@ const unplaced = Identifier.of("binding")
 /**
  * A digest of everything that makes a difference to one of the record's scripts: 64 hexadecimal digits.
  *
+ * **Details**: `credentials` is the UID of the Secret with the credentials that the script is to set. A script that removes a slice
+ * does not care which they are.
+ *
  * @category getters
  * @since 0.1.0
  */
-export const inputHash = (slice: Slice, action: ScriptJob.Action): Effect.Effect<string> =>
+export const inputHash = (slice: Slice, action: ScriptJob.Action, credentials = ""): Effect.Effect<string> =>
   Effect.map(Effect.orDie(Slice.encodeSpec(slice.spec)), ({ capsule, sliceId }) => {
     const script = action === "provision" ? capsule?.provision : capsule?.deprovision
     const { env, instance, parameters, sharedNamespace } = capsule ?? {}
-    const inputs = { action, sliceId, uid: slice.metadata.uid, script, env, instance, parameters, sharedNamespace }
+    const known = { script, env, instance, parameters, sharedNamespace, credentials }
+    const inputs = { action, sliceId, uid: slice.metadata.uid, ...known }
     return createHash("sha256").update(canonical(inputs)).digest("hex")
   })
 

@@ -11,9 +11,10 @@
 import { Client } from "@berth/kube/Client"
 import type * as Kind from "@berth/kube/Kind"
 import * as Disposition from "@berth/provisioners/Disposition"
-import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
+import * as BindingCopy from "./BindingCopy.ts"
+import * as ConsumerLabel from "./ConsumerLabel.ts"
 import { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
 import { orNone } from "./internal/request.ts"
@@ -32,6 +33,7 @@ type Services = Client | Records | Settings
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
  * | `held` | the record is being deleted, and its environment uses it | it goes on serving | delete the environment, or take the component out of its template |
+ * | `deleting` | the record is being deleted, and its environment is gone and had not released it | nothing | annotate the record |
  * | `orphaned` | the environment is gone and had not released it | nothing | annotate the record |
  * | `cannot_adopt` | the annotation names no environment with such a component | nothing | correct the annotation |
  *
@@ -41,6 +43,9 @@ type Services = Client | Records | Settings
 export const Reasons = Disposition.vocabulary("consumer", {
   held: Disposition.yield(
     "The environment {environment} uses this slice: its record is kept until the environment gives it up."
+  ),
+  deleting: Disposition.userActionRequired(
+    "The environment {environment} is gone without having released this slice, whose record is being deleted: annotate it with berth.dev/release and its own UID {uid}. It cannot be adopted any more."
   ),
   orphaned: Disposition.userActionRequired(
     "The environment {environment} is gone without having released this slice: annotate it with berth.dev/adopt and the UID of an environment, or with berth.dev/release and its own UID {uid}."
@@ -77,30 +82,41 @@ export const check = Effect.fn("Consumers.check")(function* (
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const slice = yield* record.current
   if (slice.spec.desired === "Released" || (yield* isAlive(slice))) return
-  const { jobs, phase } = SliceRecord.statusOf(slice)
-  const nothingOutside = phase === "Waiting" && jobs.length === 0
-  if (nothingOutside || isReleased(slice)) {
+  if (hasNothing(slice) || isReleased(slice)) {
     yield* record.writeSpec({ desired: "Released" })
     return
   }
   if (slice.metadata.annotations[adoptAnnotation] !== undefined) return yield* adopt(record, slice)
-  return yield* orphaned(record, slice)
+  yield* orphaned(record, slice)
+  return yield* Reasons.orphaned({ environment: consumerOf(slice).name, uid: slice.metadata.uid })
 })
 
+/** The capsule comes before anything that a teardown would have to remove. Unlike the status it is in every backup. */
+const hasNothing = ({ spec }: Slice): boolean => spec.capsule === undefined
+
 /**
- * Succeeds where the record may be torn down.
+ * Succeeds where the record may be torn down. While its environment uses it, it goes on being served.
  *
  * @category operations
  * @since 0.1.0
  */
-export const consent = Effect.fn("Consumers.consent")(function* (
-  record: SliceRecord.SliceRecord
-): Effect.fn.Return<void, ProvisionError, Services> {
+export const consent = Effect.fn("Consumers.consent")(function* <R>(
+  record: SliceRecord.SliceRecord,
+  serve: Effect.Effect<void, ProvisionError, R>
+): Effect.fn.Return<void, ProvisionError, R | Services> {
   const slice = yield* record.current
-  if (slice.spec.desired !== "Released") {
-    if (yield* isAlive(slice)) return yield* Reasons.held({ environment: consumerOf(slice).name })
-    yield* check(record)
+  if (slice.spec.desired !== "Released" && !hasNothing(slice)) {
+    const environment = consumerOf(slice).name
+    if (yield* isAlive(slice)) {
+      yield* serve
+      return yield* Reasons.held({ environment })
+    }
+    if (!isReleased(slice)) {
+      yield* orphaned(record, slice)
+      return yield* Reasons.deleting({ environment, uid: slice.metadata.uid })
+    }
   }
+  if (slice.spec.desired !== "Released") yield* record.writeSpec({ desired: "Released" })
   yield* record.writeStatus({ phase: "Releasing" }, ["position"])
 })
 
@@ -122,13 +138,10 @@ const watchSelf = ({ metadata }: Slice) => Manager.input(Slice, { name: metadata
 const orphaned = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
   yield* record.writeStatus({ phase: "Orphaned" }, ["position"])
   yield* watchSelf(slice)
-  return yield* Reasons.orphaned({ environment: consumerOf(slice).name, uid: slice.metadata.uid })
 })
 
 const adopt = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
-  const client = yield* Client
   const records = yield* Records
-  const { managementNamespace: namespace } = yield* Settings
   const { component } = slice.spec.consumer
   const shared = slice.spec.sharedComponent.name
   const candidates = yield* records.environmentsByUid(slice.metadata.annotations[adoptAnnotation] ?? "")
@@ -141,16 +154,12 @@ const adopt = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slic
   const decoded = yield* Effect.orDie(Environment.decode(environment))
   const target = decoded.status?.namespace
   if (target === undefined) return yield* Reasons.cannot_adopt({ component, shared })
-  yield* record.writeSpec({ adoptedBy: { name: decoded.metadata.name, uid: decoded.metadata.uid, namespace: target } })
+  // Whoever can still read the namespace that the first consumer left behind has no business with the slice any more.
+  yield* BindingCopy.remove({ consumer: consumerOf(slice), sliceId: slice.spec.sliceId, uid: slice.metadata.uid })
+  yield* ConsumerLabel.write(consumerOf(slice).namespace, { [ConsumerLabel.prefix + slice.spec.sliceId]: null })
+  const adoptedBy = { name: decoded.metadata.name, uid: decoded.metadata.uid, namespace: target }
+  yield* record.writeSpec({ adoptedBy }, { [adoptAnnotation]: null })
   yield* record.writeStatus({ phase: "Provisioning" })
-  const annotations = { [adoptAnnotation]: null }
-  yield* KubeFailure.classified(
-    client.patch(
-      Slice,
-      { name: slice.metadata.name, namespace },
-      { type: "merge", patch: { metadata: { annotations } } }
-    )
-  )
 })
 
 const hasComponent = Effect.fnUntraced(function* (

@@ -94,6 +94,7 @@ export interface Order {
  * | `running` | the Job has not ended | looked at when it does | nothing |
  * | `stopping` | a Job is being stopped for a teardown | looked at when it is gone | nothing |
  * | `retrying`, `hanging` | an attempt failed, or met its deadline | tried again, after 5 s doubled up to 5 min | read the log |
+ * | `vanishing` | Jobs go before their end is seen, again and again | tried again, with the same pauses | find out who removes them |
  * | `failed`, `timed_out` | the last of the attempts did | nothing | mend the provider, or annotate the record |
  * | `template_failed` | a template reads what is not there | nothing | mend the provider or its Secret |
  *
@@ -105,6 +106,9 @@ export const Reasons = Disposition.vocabulary("script", {
   stopping: Disposition.yield("Waiting for the {action} script to stop."),
   retrying: Disposition.transient("The {action} script failed at attempt {attempt}; trying again."),
   hanging: Disposition.transient("The {action} script did not end in time at attempt {attempt}; trying again."),
+  vanishing: Disposition.transient(
+    "The {action} script's Job was gone before its end, at attempt {attempt}; trying again."
+  ),
   failed: Disposition.userActionRequired(
     "The {action} script of the provider {provider} failed {failures} times: mend it, or annotate the slice with berth.dev/retry."
   ),
@@ -140,16 +144,16 @@ export const run = Effect.fn("ScriptJob.run")(function* (
  * @since 0.1.0
  */
 export const stop = Effect.fn("ScriptJob.stop")(function* (
-  target: Pick<Order, "action" | "namespace">,
+  target: Pick<Order, "action" | "namespace" | "sliceUid">,
   journal: Journal
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const last = latest(target.action, yield* journal.entries)
   if (last === undefined || last.outcome !== undefined) return
   const client = yield* Client
   const ref = { name: last.name, namespace: target.namespace }
-  const found = yield* orNone(client.get(Builtin.Job, ref))
-  // A Job of another UID is not the one that was started: it is not for us to stop.
-  if (Option.isSome(found) && (last.uid === undefined || found.value.metadata.uid === last.uid)) {
+  // A Job that is not the one that was started is not for us to stop.
+  const found = Option.filter(yield* orNone(client.get(Builtin.Job, ref)), (job) => isOf(target, last, job))
+  if (Option.isSome(found)) {
     const preconditions = { uid: found.value.metadata.uid }
     // In the foreground: the Job goes after its Pod, so that when it is gone nothing runs any more.
     const request = client.delete(Builtin.Job, ref, { preconditions, propagationPolicy: "Foreground" })
@@ -206,6 +210,20 @@ export const hasSucceeded = (entries: ReadonlyArray<Entry>, action: Action, inpu
 }
 
 /**
+ * An attempt of which nothing is known but that there may have been one.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const unknown = (action: Action, sliceId: string, inputHash: string): Entry => ({
+  name: Identifier.Identifier.make(Names.job(sliceId, action, 1)),
+  action,
+  attempt: 1,
+  inputHash,
+  outcome: "Lost"
+})
+
+/**
  * The label by which a slice's Jobs and Secrets are found.
  *
  * @category constants
@@ -229,10 +247,14 @@ const latest = (action: Action, entries: ReadonlyArray<Entry>): Entry | undefine
       undefined
     )
 
+/** What was lost is forgotten first: it does not count against the limit. */
+const byWorth = (a: Entry, b: Entry): number =>
+  Number(a.outcome !== "Lost") - Number(b.outcome !== "Lost") || a.attempt - b.attempt
+
 /** With the entry in the place of the one of its name, and without the oldest ones. */
 const replaced = (entries: ReadonlyArray<Entry>, entry: Entry): ReadonlyArray<Entry> => {
   const others = entries.filter(({ name }) => name !== entry.name)
-  const sameAction = others.filter(({ action }) => action === entry.action).toSorted((a, b) => a.attempt - b.attempt)
+  const sameAction = others.filter(({ action }) => action === entry.action).toSorted(byWorth)
   const dropped = new Set(sameAction.slice(0, Math.max(0, sameAction.length + 1 - entriesKept)))
   return [...others.filter((other) => !dropped.has(other)), entry]
 }
@@ -250,7 +272,21 @@ const failuresOf = (order: Order, entries: ReadonlyArray<Entry>): number =>
       (outcome === "Failed" || outcome === "DeadlineExceeded")
   ).length
 
+/** How many attempts were lost in a row, up to the last one. */
+const lostInARow = (order: Order, entries: ReadonlyArray<Entry>): number => {
+  const newest = entries.filter(({ action }) => action === order.action).toSorted((a, b) => b.attempt - a.attempt)
+  const kept = newest.findIndex(({ outcome }) => outcome !== "Lost")
+  return kept < 0 ? newest.length : kept
+}
+
 const pauseMs = (failures: number): number => Math.min(300_000, 5_000 * 2 ** (failures - 1))
+
+/** Zero or less: it is time. */
+const leftMs = (last: Entry, times: number): Effect.Effect<number> =>
+  Effect.map(DateTime.now, (now) => {
+    const sinceMs = last.finishedAt === undefined ? 0 : DateTime.toEpochMillis(last.finishedAt)
+    return pauseMs(times) - (DateTime.toEpochMillis(now) - sinceMs)
+  })
 
 const next = Effect.fnUntraced(function* (
   order: Order,
@@ -258,18 +294,25 @@ const next = Effect.fnUntraced(function* (
   last: Entry
 ): Effect.fn.Return<void, ProvisionError, Client> {
   if (last.outcome === "Succeeded" && last.inputHash === order.inputHash) return
-  const failures = failuresOf(order, yield* journal.entries)
-  if (failures === 0 || last.outcome === "Lost") return yield* start(order, journal, last.attempt + 1)
+  const entries = yield* journal.entries
   const action = names[order.action]
+  if (last.outcome === "Lost") return yield* again(order, journal, last, lostInARow(order, entries))
+  const failures = failuresOf(order, entries)
+  if (failures === 0) return yield* start(order, journal, last.attempt + 1)
   const timedOut = last.outcome === "DeadlineExceeded"
   if (failures > order.script.retries) {
     return yield* (timedOut ? Reasons.timed_out : Reasons.failed)({ action, provider: order.provider, failures })
   }
-  const nowMs = DateTime.toEpochMillis(yield* DateTime.now)
-  const after =
-    pauseMs(failures) - (nowMs - (last.finishedAt === undefined ? 0 : DateTime.toEpochMillis(last.finishedAt)))
+  const after = yield* leftMs(last, failures)
   if (after <= 0) return yield* start(order, journal, last.attempt + 1)
   return yield* (timedOut ? Reasons.hanging : Reasons.retrying)({ action, attempt: last.attempt }, { after })
+})
+
+/** One that is lost is repeated at once, as after a crash; one that is lost again and again is somebody else's doing. */
+const again = Effect.fnUntraced(function* (order: Order, journal: Journal, last: Entry, times: number) {
+  const after = times > 1 ? yield* leftMs(last, times - 1) : 0
+  if (after <= 0) return yield* start(order, journal, last.attempt + 1)
+  return yield* Reasons.vanishing({ action: names[order.action], attempt: last.attempt }, { after })
 })
 
 const inputOf = ({ sliceId }: Order, { action, attempt }: Entry): string => Names.jobInput(sliceId, action, attempt)
@@ -339,18 +382,29 @@ const observe = Effect.fnUntraced(function* (
   }
   if (outcome !== "Succeeded") yield* report(order, entry, outcome)
   // Before the outcome: after it nobody would look for the Secret again.
-  yield* orNone(client.delete(Builtin.Secret, { name: inputOf(order, entry), namespace: order.namespace }))
+  yield* removeInput(order, entry)
   const done = yield* ended(job === undefined ? entry : withUid(entry, job), outcome)
   yield* journal.write(replaced(yield* journal.entries, done))
   return done
 })
 
 /** Whether this is the Job that the entry was written for, and not one of the same name. */
-const isOf = (order: Order, entry: Entry, { metadata }: Builtin.Job): boolean =>
-  (entry.uid === undefined || metadata.uid === entry.uid) &&
-  metadata.annotations?.[manifest.annotations.slice] === order.sliceUid &&
-  metadata.annotations[manifest.annotations.inputHash] === entry.inputHash &&
-  metadata.annotations[manifest.annotations.attempt] === String(entry.attempt)
+const isOf = (order: Pick<Order, "sliceUid">, entry: Entry, { metadata }: KubeObject): boolean =>
+  (entry.uid === undefined || metadata.uid === entry.uid) && isMarked(order, entry, metadata.annotations)
+
+const isMarked = ({ sliceUid }: Pick<Order, "sliceUid">, entry: Entry, marks: KubeObject["metadata"]["annotations"]) =>
+  marks?.[manifest.annotations.slice] === sliceUid &&
+  marks[manifest.annotations.inputHash] === entry.inputHash &&
+  marks[manifest.annotations.attempt] === String(entry.attempt)
+
+/** The Secret of this name, if it was made for the entry. */
+const removeInput = Effect.fnUntraced(function* (order: Order, entry: Entry) {
+  const client = yield* Client
+  const ref = { name: inputOf(order, entry), namespace: order.namespace }
+  const found = yield* orNone(client.get(Builtin.Secret, ref))
+  if (Option.isNone(found) || !isMarked(order, entry, found.value.metadata.annotations)) return
+  yield* orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: found.value.metadata.uid } }))
+})
 
 const outcomeOf = ({ status }: Builtin.Job): NonNullable<Entry["outcome"]> | undefined => {
   const ending = status?.conditions?.find(

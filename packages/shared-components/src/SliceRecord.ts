@@ -45,8 +45,11 @@ export interface SliceRecord {
     fields: Partial<Status>,
     removed?: ReadonlyArray<Removable>
   ) => Effect.Effect<Slice, ProvisionError, Client>
-  /** Writes these fields of the spec. */
-  readonly writeSpec: (fields: Partial<Slice["spec"]>) => Effect.Effect<Slice, ProvisionError, Client>
+  /** Writes these fields of the spec, and with them these annotations. */
+  readonly writeSpec: (
+    fields: Partial<Slice["spec"]>,
+    annotations?: Readonly<Record<string, string | null>>
+  ) => Effect.Effect<Slice, ProvisionError, Client>
   /** The attempts of its scripts. */
   readonly journal: Journal
 }
@@ -68,9 +71,9 @@ export const open = Effect.fn("SliceRecord.open")(function* (
   if (Option.isNone(found) || found.value.metadata.uid !== uid) return yield* Reasons.gone()
   const state = yield* Ref.make(yield* decode(found.value))
 
-  const store = Effect.fnUntraced(function* (patch: object, subresource: "status" | undefined) {
+  const store = Effect.fnUntraced(function* (patch: object, subresource: "status" | undefined, marks: object = {}) {
     const { metadata } = yield* Ref.get(state)
-    const guarded = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion }, ...patch }
+    const guarded = { metadata: { uid: metadata.uid, resourceVersion: metadata.resourceVersion, ...marks }, ...patch }
     const raw = yield* KubeFailure.classified(
       Client.use((each) => each.patch(Slice, ref, { type: "merge", patch: guarded }, { subresource }))
     )
@@ -87,12 +90,16 @@ export const open = Effect.fn("SliceRecord.open")(function* (
     return yield* store({ status: picked(encoded, [...Object.keys(fields), ...removed]) }, "status")
   })
 
-  const writeSpec = Effect.fnUntraced(function* (fields: Partial<Slice["spec"]>) {
+  const writeSpec = Effect.fnUntraced(function* (
+    fields: Partial<Slice["spec"]>,
+    annotations?: Readonly<Record<string, string | null>>
+  ) {
     const slice = yield* Ref.get(state)
     const wanted = { ...slice.spec, ...fields }
-    if (Equal.equals(wanted, slice.spec)) return slice
+    if (annotations === undefined && Equal.equals(wanted, slice.spec)) return slice
     const encoded = yield* unreadable(Slice.encodeSpec(wanted))
-    return yield* store({ spec: picked(encoded, Object.keys(fields)) }, undefined)
+    const marks = annotations === undefined ? {} : { annotations }
+    return yield* store({ spec: picked(encoded, Object.keys(fields)) }, undefined, marks)
   })
 
   return {

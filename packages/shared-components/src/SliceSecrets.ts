@@ -5,7 +5,8 @@
  * **Guarantees**
  * - S8: credentials are made by a create that the API server accepts once; whoever comes later uses what is there.
  * - S12: the kept binding lies where no environment's author can write, and a finalizer keeps it until the slice is gone.
- * - A Secret of these names that belongs to another record is never used, changed or deleted.
+ * - S13: a kept binding is a slice's by the slice's id, so that a record that was restored with another UID finds its credentials.
+ * - Anything else of these names is never used, changed or deleted.
  *
  * @since 0.1.0
  */
@@ -49,16 +50,40 @@ export interface Owner {
 }
 
 /**
+ * A slice's credentials.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Credentials {
+  /** What only scripts see: `.Env.GeneratedSecret`. */
+  readonly generatedSecret: string
+  /** Of the Secret: other credentials have another one. */
+  readonly uid: string
+}
+
+/**
+ * What is kept.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Binding {
+  /** What an environment sees. */
+  readonly binding: Readonly<Record<string, string>>
+  /** What only scripts see: `.Env.GeneratedSecret`. */
+  readonly generatedSecret: string
+}
+
+/**
  * What the kept binding holds.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Kept {
-  /** What an environment sees. */
-  readonly binding: Readonly<Record<string, string>>
-  /** What only scripts see: `.Env.GeneratedSecret`. */
-  readonly generatedSecret: string
+export interface Kept extends Binding {
+  /** Whether this very record kept it, after its own script had succeeded. */
+  readonly isOwn: boolean
 }
 
 /**
@@ -75,11 +100,13 @@ export const finalizer = "berth.dev/slice"
  * @category operations
  * @since 0.1.0
  */
-export const ensureCredentials = (owner: Owner, namespace: string): Effect.Effect<string, ProvisionError, Client> =>
-  credentials(owner, namespace, Effect.sync(password))
+export const ensureCredentials = (
+  owner: Owner,
+  namespace: string
+): Effect.Effect<Credentials, ProvisionError, Client> => credentials(owner, namespace, Effect.sync(password))
 
 /**
- * The slice's credentials in the shared namespace, made again as they were if they are gone.
+ * The slice's credentials in the shared namespace, made again as they were if they are gone. What is given counts, whatever is there.
  *
  * @category operations
  * @since 0.1.0
@@ -88,7 +115,7 @@ export const restoreCredentials = (
   owner: Owner,
   namespace: string,
   generatedSecret: string
-): Effect.Effect<string, ProvisionError, Client> => credentials(owner, namespace, Effect.succeed(generatedSecret))
+): Effect.Effect<Credentials, ProvisionError, Client> => credentials(owner, namespace, Effect.succeed(generatedSecret))
 
 /**
  * Removes the credentials, which the kept binding holds by now.
@@ -97,10 +124,11 @@ export const restoreCredentials = (
  * @since 0.1.0
  */
 export const removeCredentials = (owner: Owner, namespace: string): Effect.Effect<void, ProvisionError, Client> =>
-  remove(owner, { name: Names.credentials(owner.sliceId), namespace })
+  Effect.flatMap(read(owner, { name: Names.credentials(owner.sliceId), namespace }, isOurs), remove)
 
 /**
- * Keeps a binding. One that is kept already stays as it is and is returned.
+ * Keeps a binding. One that is kept already stays as it is and is returned; where another record of this slice kept it, it is this
+ * one's from now on.
  *
  * @category operations
  * @since 0.1.0
@@ -108,13 +136,20 @@ export const removeCredentials = (owner: Owner, namespace: string): Effect.Effec
 export const keep = Effect.fn("SliceSecrets.keep")(function* (
   owner: Owner,
   namespace: string,
-  kept: Kept
+  { binding, generatedSecret }: Binding
 ): Effect.fn.Return<Kept, ProvisionError, Client> {
-  const data = secretData.encoded({ ...kept.binding, [generatedKey]: kept.generatedSecret })
-  const secret = yield* once(owner, { name: Names.keptBinding(owner.sliceId), namespace }, Effect.succeed(data), [
-    finalizer
-  ])
-  return keptOf(secret)
+  const ref = { name: Names.keptBinding(owner.sliceId), namespace }
+  const found = yield* read(owner, ref, isOfSlice)
+  if (Option.isNone(found)) {
+    const data = secretData.encoded({ ...binding, [generatedKey]: generatedSecret })
+    return keptOf(owner, yield* create(owner, ref, data, [finalizer]))
+  }
+  if (isOurs(owner, found.value)) return keptOf(owner, found.value)
+  const { resourceVersion, uid } = found.value.metadata
+  const metadata = { uid, resourceVersion, annotations: { [manifest.annotations.slice]: owner.uid } }
+  const client = yield* Client
+  const taken = yield* KubeFailure.classified(client.patch(Builtin.Secret, ref, { type: "merge", patch: { metadata } }))
+  return keptOf(owner, taken)
 })
 
 /**
@@ -124,7 +159,10 @@ export const keep = Effect.fn("SliceSecrets.keep")(function* (
  * @since 0.1.0
  */
 export const readKept = (owner: Owner, namespace: string): Effect.Effect<Option.Option<Kept>, ProvisionError, Client> =>
-  Effect.map(read(owner, { name: Names.keptBinding(owner.sliceId), namespace }), Option.map(keptOf))
+  Effect.map(
+    read(owner, { name: Names.keptBinding(owner.sliceId), namespace }, isOfSlice),
+    Option.map((secret) => keptOf(owner, secret))
+  )
 
 /**
  * Lets the kept binding go.
@@ -137,17 +175,17 @@ export const removeKept = Effect.fn("SliceSecrets.removeKept")(function* (
   namespace: string
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const ref = { name: Names.keptBinding(owner.sliceId), namespace }
-  yield* remove(owner, ref)
-  const left = yield* read(owner, ref)
+  yield* Effect.flatMap(read(owner, ref, isOfSlice), remove)
+  const left = yield* read(owner, ref, isOfSlice)
   if (Option.isSome(left)) yield* KubeFailure.classified(Finalizers.remove(Builtin.Secret, left.value, finalizer))
 })
 
 /** No name of an environment variable or of a binding's key starts with a dot. */
 const generatedKey = ".generated-secret"
 
-const keptOf = (secret: Builtin.Secret): Kept => {
+const keptOf = (owner: Owner, secret: Builtin.Secret): Kept => {
   const { [generatedKey]: generatedSecret = "", ...binding } = secretData.decoded(secret)
-  return { binding, generatedSecret }
+  return { binding, generatedSecret, isOwn: isOurs(owner, secret) }
 }
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -157,45 +195,37 @@ const passwordLength = 32
 const password = (): string =>
   Array.from({ length: passwordLength }, () => alphabet[randomInt(alphabet.length)]).join("")
 
-const credentials = (owner: Owner, namespace: string, value: Effect.Effect<string>) =>
-  once(
-    owner,
-    { name: Names.credentials(owner.sliceId), namespace },
-    Effect.map(value, (text) => secretData.encoded({ [generatedKey]: text })),
-    []
-  ).pipe(Effect.map((secret) => keptOf(secret).generatedSecret))
+/** Read first, so that a pass that changes nothing writes nothing; made by create, so that of two at once one wins. */
+const credentials = Effect.fnUntraced(function* (owner: Owner, namespace: string, value: Effect.Effect<string>) {
+  const ref = { name: Names.credentials(owner.sliceId), namespace }
+  const found = yield* read(owner, ref, isOurs)
+  const secret = Option.isSome(found)
+    ? found.value
+    : yield* create(owner, ref, secretData.encoded({ [generatedKey]: yield* value }), [])
+  return { generatedSecret: keptOf(owner, secret).generatedSecret, uid: secret.metadata.uid ?? "" }
+})
 
-const isOurs = ({ uid }: Owner, { metadata }: Builtin.Secret): boolean =>
-  metadata.annotations?.[manifest.annotations.slice] === uid
+type IsMine = (owner: Owner, secret: Builtin.Secret) => boolean
 
-const mine = (owner: Owner, secret: Builtin.Secret): Effect.Effect<Builtin.Secret, ProvisionError> =>
-  isOurs(owner, secret)
-    ? Effect.succeed(secret)
-    : Effect.fail(
-        Reasons.name_taken({ secret: Option.getOrElse(Identifier.fromString(secret.metadata.name), () => unnamed) })
-      )
+/** Made for this very record. */
+const isOurs: IsMine = ({ uid }, { metadata }) => metadata.annotations?.[manifest.annotations.slice] === uid
+
+/** Made for this slice, if only for an earlier record of it: in the management namespace nobody else writes. */
+const isOfSlice: IsMine = ({ sliceId }, { metadata }) => metadata.labels?.[ScriptJob.sliceIdLabel] === sliceId
 
 const unnamed = Identifier.of("of-a-slice")
 
 const read = Effect.fnUntraced(function* (
   owner: Owner,
-  ref: Ref
+  ref: Ref,
+  isMine: IsMine
 ): Effect.fn.Return<Option.Option<Builtin.Secret>, ProvisionError, Client> {
   const found = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
-  return Option.isSome(found) ? Option.some(yield* mine(owner, found.value)) : found
+  if (Option.isNone(found) || isMine(owner, found.value)) return found
+  return yield* Reasons.name_taken({ secret: Option.getOrElse(Identifier.fromString(ref.name), () => unnamed) })
 })
 
-/** Read first, so that a pass that changes nothing writes nothing; made by create, so that of two at once one wins. */
-const once = Effect.fnUntraced(function* (
-  owner: Owner,
-  ref: Ref,
-  value: Effect.Effect<Record<string, string>>,
-  finalizers: ReadonlyArray<string>
-) {
-  const found = yield* read(owner, ref)
-  if (Option.isSome(found)) return found.value
-  const client = yield* Client
-  const data = yield* value
+const create = (owner: Owner, ref: Ref, data: Record<string, string>, finalizers: ReadonlyArray<string>) => {
   const metadata = {
     ...ref,
     namespace: ref.namespace ?? "",
@@ -203,12 +233,14 @@ const once = Effect.fnUntraced(function* (
     annotations: { [manifest.annotations.slice]: owner.uid },
     finalizers
   }
-  return yield* KubeFailure.classified(client.create(Builtin.Secret, { metadata, type: "Opaque", data }))
-})
+  return Client.use((client) => client.create(Builtin.Secret, { metadata, type: "Opaque", data })).pipe(
+    KubeFailure.classified
+  )
+}
 
-const remove = Effect.fnUntraced(function* (owner: Owner, ref: Ref) {
-  const found = yield* read(owner, ref)
+const remove = Effect.fnUntraced(function* (found: Option.Option<Builtin.Secret>) {
   if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) return
-  const preconditions = { uid: found.value.metadata.uid }
-  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, ref, { preconditions })))
+  const { name, namespace, uid } = found.value.metadata
+  const preconditions = { uid }
+  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, { name, namespace }, { preconditions })))
 })

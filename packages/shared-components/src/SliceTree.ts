@@ -64,13 +64,36 @@ export const Reasons = Disposition.vocabulary("slice", {
  */
 export const make = (record: SliceRecord.SliceRecord): Provisioner.Provisioner<Services> =>
   Provisioner.serial("slice", [
-    Provisioner.make("consumer", { provision: Consumers.check(record), deprovision: Effect.void }),
+    Provisioner.make("consumer", {
+      provision: Effect.andThen(remember(record), Consumers.check(record)),
+      deprovision: Effect.void
+    }),
     Provisioner.make("place", { provision: Admission.admit(record), deprovision: Admission.leave(record) }),
     Provisioner.make("script", { provision: provision(record), deprovision: deprovision(record) }),
     Provisioner.make("binding", { provision: bind(record), deprovision: unbind(record) }),
     // The last of the list, so that a teardown asks first.
-    Provisioner.make("release", { provision: release(record), deprovision: Consumers.consent(record) })
+    Provisioner.make("release", {
+      provision: release(record),
+      deprovision: Effect.andThen(remember(record), Consumers.consent(record, serve(record)))
+    })
   ])
+
+const serve = (record: SliceRecord.SliceRecord): Effect.Effect<void, ProvisionError, Services> =>
+  Effect.andThen(Effect.andThen(Admission.admit(record), provision(record)), bind(record))
+
+/**
+ * A record with a capsule that says nothing of its phase has lost its status, as one that comes from a backup: what it had is outside
+ * still. It counts as an attempt of which nothing is known, so that a teardown runs its script.
+ */
+const remember = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const slice = yield* record.current
+  const { jobs, phase } = SliceRecord.statusOf(slice)
+  if (slice.spec.capsule === undefined || phase !== "Waiting" || jobs.length > 0) return
+  const inputHash = yield* Capsules.inputHash(slice, "provision")
+  yield* record.journal.write([ScriptJob.unknown("provision", slice.spec.sliceId, inputHash)])
+})
 
 const ownerOf = ({ metadata, spec }: Slice): SliceSecrets.Owner => ({ sliceId: spec.sliceId, uid: metadata.uid })
 
@@ -86,16 +109,28 @@ const provision = Effect.fnUntraced(function* (
   if (slice.spec.desired === "Reserved") return yield* Reasons.reserved({ environment: consumerOf(slice).name })
   if (slice.spec.desired === "Released" || phase === "Bound") return
   if (phase === "Reserved") yield* Admission.confirm(record)
+  const owner = ownerOf(slice)
+  const { managementNamespace } = yield* Settings
+  const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
+  // It is kept once the script has succeeded: whoever kept it died before it could say so.
+  if (Option.exists(kept, ({ isOwn }) => isOwn)) return
   yield* writeCapsule(record)
   yield* record.writeStatus({ phase: "Provisioning" })
   const { capsule, current, instance } = yield* prepared(record, Instance.read)
-  const generatedSecret = yield* SliceSecrets.ensureCredentials(ownerOf(current), capsule.sharedNamespace)
-  const order = yield* orderOf({ action: "provision", capsule, slice: current, instance, generatedSecret })
+  const credentials = yield* credentialsOf(owner, capsule, kept)
+  // Before the script: as long as nothing has succeeded, the provider's template can be mended.
+  const binding = yield* Capsules.binding(capsule, current.spec.sliceId, instance, credentials.generatedSecret)
+  const order = yield* orderOf({ action: "provision", capsule, slice: current, instance, credentials })
   yield* ScriptJob.run(order, record.journal)
-  const binding = yield* Capsules.binding(capsule, current.spec.sliceId, instance, generatedSecret)
-  const { managementNamespace } = yield* Settings
-  yield* SliceSecrets.keep(ownerOf(current), managementNamespace, { binding, generatedSecret })
+  yield* SliceSecrets.keep(owner, managementNamespace, { binding, generatedSecret: credentials.generatedSecret })
 })
+
+/** Those of the kept binding, where an earlier record of this slice left one; else those that were made before, or new ones. */
+const credentialsOf = (owner: SliceSecrets.Owner, capsule: Capsule, kept: Option.Option<SliceSecrets.Kept>) =>
+  Option.match(kept, {
+    onNone: () => SliceSecrets.ensureCredentials(owner, capsule.sharedNamespace),
+    onSome: ({ generatedSecret }) => SliceSecrets.restoreCredentials(owner, capsule.sharedNamespace, generatedSecret)
+  })
 
 const deprovision = Effect.fnUntraced(function* (
   record: SliceRecord.SliceRecord
@@ -104,7 +139,8 @@ const deprovision = Effect.fnUntraced(function* (
   const owner = ownerOf(slice)
   const { managementNamespace, sharedNamespace } = yield* Settings
   if (slice.spec.capsule !== undefined && ScriptJob.mayHaveRun(yield* record.journal.entries, "provision")) {
-    yield* ScriptJob.stop({ action: "provision", namespace: slice.spec.capsule.sharedNamespace }, record.journal)
+    const namespace = slice.spec.capsule.sharedNamespace
+    yield* ScriptJob.stop({ action: "provision", namespace, sliceUid: owner.uid }, record.journal)
     yield* undo(record)
   }
   const namespace = slice.spec.capsule?.sharedNamespace ?? sharedNamespace
@@ -123,10 +159,8 @@ const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
   const owner = ownerOf(current)
   const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
   // Without a kept binding the slice was never bound: its credentials are still where they were made, or nobody has any.
-  const generatedSecret = Option.isSome(kept)
-    ? yield* SliceSecrets.restoreCredentials(owner, capsule.sharedNamespace, kept.value.generatedSecret)
-    : yield* SliceSecrets.ensureCredentials(owner, capsule.sharedNamespace)
-  const order = yield* orderOf({ action: "deprovision", capsule, slice: current, instance, generatedSecret })
+  const credentials = yield* credentialsOf(owner, capsule, kept)
+  const order = yield* orderOf({ action: "deprovision", capsule, slice: current, instance, credentials })
   yield* ScriptJob.run(order, record.journal)
 })
 
@@ -136,7 +170,8 @@ const writeCapsule = Effect.fnUntraced(function* (record: SliceRecord.SliceRecor
   const entries = yield* record.journal.entries
   const has = (wanted: ScriptJob.Entry["outcome"]) =>
     entries.some(({ action, outcome }) => action === "provision" && outcome === wanted)
-  if (slice.spec.capsule !== undefined && has("Succeeded")) return
+  // What was adopted may be of a shared component that is not there any more: it stays what it was.
+  if (slice.spec.capsule !== undefined && (has("Succeeded") || slice.spec.adoptedBy !== undefined)) return
   if (slice.spec.capsule !== undefined && has(undefined)) {
     // Of the script that runs it is too late to change anything; if it fails, a mended provider revives the slice.
     yield* Effect.ignore(sourcesOf(slice))
@@ -184,9 +219,10 @@ const orderOf = Effect.fnUntraced(function* (parts: {
   readonly capsule: Capsule
   readonly slice: Slice
   readonly instance: Instance.Values
-  readonly generatedSecret: string
+  readonly credentials: SliceSecrets.Credentials
 }): Effect.fn.Return<ScriptJob.Order> {
-  const { action, capsule, generatedSecret, instance, slice } = parts
+  const { action, capsule, credentials, instance, slice } = parts
+  const { generatedSecret, uid } = credentials
   const retry = slice.metadata.annotations[Manager.retryAnnotation]
   return {
     ...ownerOf(slice),
@@ -198,7 +234,7 @@ const orderOf = Effect.fnUntraced(function* (parts: {
     namespace: capsule.sharedNamespace,
     context: Capsules.context(capsule, slice.spec.sliceId, instance, generatedSecret),
     secrets: [generatedSecret, ...Object.values(instance)],
-    inputHash: yield* Capsules.inputHash(slice, action),
+    inputHash: yield* Capsules.inputHash(slice, action, action === "provision" ? uid : ""),
     ...(retry === undefined ? {} : { retry: retry.slice(0, 253) })
   }
 })

@@ -6,10 +6,22 @@ import { Effect } from "effect"
 const wordsMax = 1024
 const hidden = "[hidden]"
 
+/** As scripts write it: as it is, line by line, in a URL, in JSON, in base64. */
+const written = (secret: string): ReadonlyArray<string> => [
+  secret,
+  ...secret.split(/\r?\n/u),
+  encodeURIComponent(secret),
+  JSON.stringify(secret).slice(1, -1),
+  Buffer.from(secret).toString("base64"),
+  Buffer.from(secret).toString("base64url")
+]
+
 /** Hides every secret text, the longest first, so that one inside another leaves nothing behind. */
 export const redacted = (text: string, secrets: ReadonlyArray<string>): string => {
   // A text of one or two characters would blot out everything, and gives nothing away.
-  const known = [...new Set(secrets)].filter((secret) => secret.length > 2).toSorted((a, b) => b.length - a.length)
+  const known = [...new Set(secrets.filter((secret) => secret.length > 2).flatMap(written))]
+    .filter((form) => form.length > 2)
+    .toSorted((a, b) => b.length - a.length)
   return known.reduce((left, secret) => left.replaceAll(secret, hidden), text)
 }
 

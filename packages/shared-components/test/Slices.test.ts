@@ -1,0 +1,117 @@
+import * as Builtin from "@berth/kube/Builtin"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Environment } from "../src/Environment.ts"
+import type { RawSlice } from "../src/Records.ts"
+import * as Bench from "./support/Bench.ts"
+import type { Fault } from "./support/Faults.ts"
+
+/** One slice in the way that every slice goes, by an operator that may die, and then by another one. */
+const life = Effect.fnUntraced(function* (bench: Bench.Bench, name: string, fault?: Fault) {
+  const first = yield* bench.operator({ fault })
+  let current = first
+  const until = Effect.fnUntraced(function* (slice: RawSlice, goal: string) {
+    const end = yield* bench.drive(current, slice.metadata.name, goal)
+    if (end !== "died") return assert.strictEqual(end, goal)
+    current = yield* bench.operator()
+    assert.strictEqual(yield* bench.drive(current, slice.metadata.name, goal), goal)
+  })
+
+  yield* bench.environment(name)
+  const slice = yield* bench.slice(name)
+  const id = slice.spec.sliceId
+  yield* until(slice, "Bound")
+  const credentials = bench.outside.slices.get(id)
+  const bound = {
+    kept: (yield* bench.kept(id))["PASSWORD"],
+    copy: (yield* bench.copy(slice))["PASSWORD"],
+    secrets: new Set((yield* bench.secretsOf(id)).items.map(({ metadata }) => metadata.namespace))
+  }
+  yield* bench.release(slice.metadata.name)
+  yield* until(slice, "gone")
+
+  const traces = yield* bench.traces(slice)
+  yield* bench.remove(Environment, name)
+  yield* bench.remove(Builtin.Namespace, slice.spec.consumer.namespace)
+
+  return {
+    writes: first.writes,
+    id,
+    credentials,
+    bound,
+    namespace: slice.spec.consumer.namespace,
+    traces,
+    runs: bench.outside.runs.filter(({ sliceId }) => sliceId === id)
+  }
+})
+
+const checked = (what: string, lived: Effect.Success<ReturnType<typeof life>>) => {
+  const { bound, credentials, namespace, runs, traces } = lived
+  assert.lengthOf(credentials ?? "", 32, what)
+  assert.deepStrictEqual(
+    bound,
+    { kept: credentials, copy: credentials, secrets: new Set(["berth-system", namespace]) },
+    what
+  )
+  assert.deepStrictEqual([...new Set(runs.map(({ secret }) => secret))], [credentials], what)
+  assert.deepStrictEqual(traces, [], what)
+}
+
+describe("Slices", () => {
+  it.effect("S7, S8, S10: a slice is made, bound and removed, and leaves nothing", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(3)
+
+      const lived = yield* life(bench, "shop")
+
+      checked("undisturbed", lived)
+      assert.deepStrictEqual(
+        lived.runs.map(({ action, attempt }) => [action, attempt]),
+        [
+          ["provision", "1"],
+          ["deprovision", "1"]
+        ]
+      )
+    }).pipe(Effect.scoped, Bench.quiet)
+  )
+
+  it.effect(
+    "S7, S8, S9, S10: an operator that dies after any of its writes is followed by one that ends with the same",
+    () =>
+      Effect.gen(function* () {
+        const bench = yield* Bench.make(3)
+        const { writes } = yield* life(bench, "undisturbed")
+
+        // What comes between two writes changes nothing: to die there is to die after the first of them.
+        for (const [index, what] of writes.entries()) {
+          const lived = yield* life(bench, `shop-${index}`, {
+            at: (write) => write === index + 1,
+            when: "after",
+            outcome: "dies"
+          })
+          checked(`died after ${what}, its write ${index + 1}`, lived)
+        }
+      }).pipe(Effect.scoped, Bench.quiet),
+    60_000
+  )
+
+  const silences = [
+    ["which took effect", "after"],
+    ["which was lost", "before"]
+  ] as const
+  it.effect.each(silences)(
+    "S7, S8, S9, S10: an operator that now and then gets no answer to a write, %s, ends with the same",
+    ([, when]) =>
+      Effect.gen(function* () {
+        const bench = yield* Bench.make(3)
+
+        for (const seed of [1, 2, 3]) {
+          // One write in six, without a pattern: a pattern may hit the same write of every attempt.
+          const at = (write: number) => (write * 7919 + seed * 104_729) % 61 < 10
+          const lived = yield* life(bench, `shop-${seed}`, { at, when, outcome: "times out" })
+          checked(`no answers, seed ${seed}`, lived)
+        }
+      }).pipe(Effect.scoped, Bench.quiet),
+    20_000
+  )
+})

@@ -1,0 +1,311 @@
+/**
+ * Slices on an embedded cluster, pass by pass: nothing happens but what the test does, in virtual time.
+ *
+ * Environments, shared components and records are made by hand; the passes are those of the Slices controller's tree.
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import * as Kind from "@berth/kube/Kind"
+import type { KubeObject } from "@berth/kube/KubeObject"
+import * as Requeue from "@berth/kube/Requeue"
+import * as Manager from "@berth/provisioners/Manager"
+import * as Cluster from "@berth/testing/Cluster"
+import { EmbeddedCluster } from "@berth/testing/EmbeddedCluster"
+import { assert } from "@effect/vitest"
+import { Context, Effect, Layer, Option, References } from "effect"
+import { TestClock } from "effect/testing"
+import { Environment } from "../../src/Environment.ts"
+import { EnvironmentTemplate } from "../../src/EnvironmentTemplate.ts"
+import * as Names from "../../src/Names.ts"
+import { ProvisionLeases } from "../../src/ProvisionLease.ts"
+import { byArrival, definitions, isInLine, Records, type RawSlice } from "../../src/Records.ts"
+import { Settings } from "../../src/Settings.ts"
+import { SharedComponent } from "../../src/SharedComponent.ts"
+import { SharedComponentProvider } from "../../src/SharedComponentProvider.ts"
+import { Slice } from "../../src/Slice.ts"
+import * as SliceRecord from "../../src/SliceRecord.ts"
+import * as SliceTree from "../../src/SliceTree.ts"
+import * as Faults from "./Faults.ts"
+import * as Outside from "./Outside.ts"
+
+export const management = "berth-system"
+export const shared = "berth-shared"
+/** The admin's password, which nothing but Secrets may show. */
+export const marker = "admin&secret/marker"
+
+type Texts = Readonly<Record<string, string>>
+
+export const encoded = (texts: Texts) =>
+  Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]))
+export const decoded = ({ data }: { readonly data?: Texts }): Texts =>
+  Object.fromEntries(
+    Object.entries(data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")])
+  )
+
+const at = (name: string) => ({ name, namespace: management })
+
+export const provider = {
+  external: { secretRef: { name: "pg" }, keys: ["host", "port", "password"] },
+  provision: { image: "berth", script: Outside.script("provision") },
+  deprovision: { image: "berth", script: Outside.script("deprovision") },
+  binding: { URL: "pg://{{ .Host }}:{{ .Port }}/{{ .Slice.Id }}", PASSWORD: "{{ .Env.GeneratedSecret }}" }
+}
+
+const settingsOf = (instance: string): Settings["Service"] => ({
+  managementNamespace: management,
+  sharedNamespace: shared,
+  deployment: instance,
+  instance
+})
+
+/** What a pass sees: by default the API server's word, so that a test knows it. */
+const recordsOf = (client: Client["Service"], settings: Settings["Service"]): Records["Service"] => {
+  const unused = () => Effect.die(new Error("no pass of a slice looks this up"))
+  const slices = (matches: (slice: RawSlice) => boolean) =>
+    client.list(Slice, { namespace: management }).pipe(
+      Effect.map(({ items }) => items.filter(matches)),
+      Effect.orDie
+    )
+  return {
+    definitions: definitions(settings),
+    line: (uid) =>
+      Effect.map(
+        slices((slice) => isInLine(slice) && slice.spec.sharedComponent.uid === uid),
+        (all) => all.toSorted(byArrival)
+      ),
+    environment: (ref) => Effect.option(client.get(Environment, ref)),
+    environmentsByUid: (uid) =>
+      client.list(Environment, { namespace: management }).pipe(
+        Effect.map(({ items }) => items.filter(({ metadata }) => metadata.uid === uid)),
+        Effect.orDie
+      ),
+    slicesOfConsumer: unused,
+    slicesOfSharedComponent: unused,
+    slicesById: unused,
+    environmentsOfTemplate: unused,
+    template: unused,
+    templatesOfSharedComponent: unused,
+    sharedComponent: unused,
+    sharedComponentsOfProvider: unused,
+    provider: unused,
+    namespace: unused,
+    componentSecrets: unused
+  }
+}
+
+interface ProcessOptions {
+  readonly instance?: string
+  readonly fault?: Faults.Fault | undefined
+  /** Instead of the API server's word: what a cache shows. */
+  readonly records?: (truth: Records["Service"]) => Records["Service"]
+}
+
+export type Pass = "died" | Requeue.Requeue
+
+const build = Effect.gen(function* () {
+  const client = yield* Client
+  const cluster = yield* EmbeddedCluster
+  const outside = Outside.make(client, shared)
+  const kinds = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment]
+  yield* Effect.forEach(kinds, (kind) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(kind)), {
+    discard: true
+  })
+  for (const name of [management, shared]) yield* client.create(Builtin.Namespace, { metadata: { name } })
+  yield* client.create(Builtin.Secret, {
+    metadata: { name: "pg", namespace: shared },
+    data: encoded({ host: "pg.test", port: "5432", password: marker })
+  })
+  yield* client.create(SharedComponentProvider, { metadata: at("postgres"), spec: provider })
+
+  // --- What others would have made
+
+  const markReady = (kind: typeof SharedComponent, name: string) => {
+    const lastTransitionTime = "2026-01-01T00:00:00Z"
+    const ready = { type: "Ready", status: "True", reason: "Provisioned", message: "", lastTransitionTime }
+    return client.patch(
+      kind,
+      at(name),
+      { type: "merge", patch: { status: { conditions: [ready] } } },
+      { subresource: "status" }
+    )
+  }
+  const sharedComponent = Effect.fnUntraced(function* (name: string, maxConsumers?: number) {
+    const limit = maxConsumers === undefined ? {} : { maxConsumers }
+    yield* client.create(SharedComponent, {
+      metadata: at(name),
+      spec: { providerRef: { name: "postgres" }, ...limit }
+    })
+    return yield* markReady(SharedComponent, name)
+  }, Effect.orDie)
+
+  const environment = Effect.fnUntraced(function* (name: string) {
+    const made = yield* client.create(Environment, { metadata: at(name), spec: { templateRef: { name: "shop" } } })
+    const namespace = Names.namespace({ name, uid: made.metadata.uid ?? "" })
+    yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
+    return yield* client.patch(
+      Environment,
+      at(name),
+      { type: "merge", patch: { status: { namespace } } },
+      { subresource: "status" }
+    )
+  }, Effect.orDie)
+
+  let arrivals = 0
+  const slice = Effect.fnUntraced(function* (
+    of: string,
+    sharedName = "postgres",
+    desired: "Reserved" | "Bound" = "Bound"
+  ) {
+    const consumer = yield* client.get(Environment, at(of))
+    const target = yield* client.get(SharedComponent, at(sharedName))
+    const [uid, sharedUid] = [consumer.metadata.uid ?? "", target.metadata.uid ?? ""]
+    const micros = String(++arrivals).padStart(6, "0")
+    return yield* client.create(Slice, {
+      metadata: at(Names.sliceRecord({ name: of, uid }, "db", { name: sharedName, uid: sharedUid })),
+      spec: {
+        consumer: { name: of, uid, namespace: Names.namespace({ name: of, uid }), component: "db" },
+        sharedComponent: { name: sharedName, uid: sharedUid },
+        sliceId: Names.sliceId({ environmentUid: uid, component: "db", sharedComponentUid: sharedUid }),
+        arrivedAt: `2026-01-01T00:00:00.${micros}Z`,
+        desired
+      }
+    })
+  }, Effect.orDie)
+
+  // --- What is there
+
+  const read = (name: string) => Effect.option(client.get(Slice, at(name)))
+  const phase = (name: string) =>
+    Effect.map(read(name), (found) => (Option.isNone(found) ? "gone" : (found.value.status?.phase ?? "Waiting")))
+
+  /** S7: whatever is outside has exactly one record. */
+  const recorded = Effect.gen(function* () {
+    if (outside.slices.size === 0) return
+    const { items } = yield* client.list(Slice, { namespace: management })
+    for (const id of outside.slices.keys()) {
+      const count = items.filter(({ spec }) => spec.sliceId === id).length
+      assert.strictEqual(count, 1, `the slice ${id} is outside and has ${count} records`)
+    }
+  }).pipe(Effect.orDie)
+
+  const secretsOf = (id: string) =>
+    Effect.orDie(client.list(Builtin.Secret, { labelSelector: `berth.dev/slice-id=${id}` }))
+
+  /** All that is left in the cluster of a slice, in words. */
+  const traces = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice) {
+    const id = spec.sliceId
+    const objects: Array<KubeObject> = []
+    for (const type of [Builtin.Secret, Builtin.Job, Builtin.Namespace, Builtin.ConfigMap]) {
+      objects.push(...(yield* client.list<KubeObject>(type)).items)
+    }
+    const text = (object: KubeObject) => JSON.stringify(object)
+    return objects
+      .filter((object) => text(object).includes(id) || text(object).includes(metadata.uid ?? id))
+      .map(({ kind, metadata: { name } }) => `${kind} ${name}`)
+  }, Effect.orDie)
+
+  // --- What the operator does
+
+  let processes = 0
+  /** The operator as a process: what it remembers is its own, and it may die at a write. */
+  const operator = Effect.fnUntraced(function* (options: ProcessOptions = {}) {
+    const settings = settingsOf(options.instance ?? `berth-${++processes}`)
+    const faults = Faults.make(client, options.fault, ({ resource }) =>
+      resource === Slice.plural ? recorded : Effect.void
+    )
+    const leases = yield* Layer.build(
+      ProvisionLeases.layer().pipe(Layer.provide(Layer.succeed(Settings, settings)), Layer.fresh)
+    )
+    const truth = recordsOf(client, settings)
+    const context = leases.pipe(
+      Context.add(Settings, settings),
+      Context.add(Client, faults.client),
+      Context.add(Records, options.records?.(truth) ?? truth)
+    )
+    const passes = Manager.passes(
+      {
+        kind: Slice,
+        provisioner: ({ metadata }) =>
+          Effect.map(
+            SliceRecord.open({ name: metadata.name, namespace: metadata.namespace }, metadata.uid),
+            SliceTree.make
+          )
+      },
+      (ref) => Effect.option(client.get(Slice, ref))
+    )
+    const pass = Effect.fnUntraced(function* (name: string): Effect.fn.Return<Pass> {
+      // As the controller does with a manager's own failed requests.
+      const served = Effect.orElseSucceed(passes(at(name)), () => Requeue.after("1 second"))
+      const exit = yield* Effect.exit(Effect.provideContext(served, context))
+      return faults.isDead() ? "died" : yield* exit
+    })
+    return { pass, writes: faults.writes, context }
+  })
+  type Operator = Effect.Success<ReturnType<typeof operator>>
+
+  /** Passes, scripts and time, until the slice is in this phase, the operator is dead, or nothing happens any more. */
+  const drive = Effect.fnUntraced(function* (operator: Operator, name: string, goal: string) {
+    for (let round = 0; round < 80; round++) {
+      const before = yield* cluster.resourceVersion
+      const next = yield* operator.pass(name)
+      if (next === "died") return "died"
+      if (yield* outside.work) yield* recorded
+      const now = yield* phase(name)
+      if (now === goal && (goal === "gone" || (yield* cluster.resourceVersion) === before)) return now
+      if ((yield* cluster.resourceVersion) !== before) continue
+      if (next._tag === "None") return now
+      yield* TestClock.adjust(next.after)
+    }
+    return yield* Effect.die(new Error(`${name} never became ${goal}`))
+  })
+
+  /** As an environment gives a slice up. */
+  const release = Effect.fnUntraced(function* (name: string) {
+    yield* client.patch(Slice, at(name), { type: "merge", patch: { spec: { desired: "Released" } } })
+    yield* client.delete(Slice, at(name))
+  }, Effect.orDie)
+
+  const kept = Effect.fnUntraced(function* (id: string) {
+    return decoded(yield* client.get(Builtin.Secret, at(Names.keptBinding(id))))
+  }, Effect.orDie)
+  const copy = Effect.fnUntraced(function* ({ spec }: RawSlice) {
+    const namespace = (spec.adoptedBy ?? spec.consumer).namespace
+    return decoded(yield* client.get(Builtin.Secret, { name: Names.binding("db"), namespace }))
+  }, Effect.orDie)
+
+  return {
+    client,
+    cluster,
+    outside,
+    sharedComponent,
+    environment,
+    slice,
+    read,
+    phase,
+    recorded,
+    secretsOf,
+    traces,
+    operator,
+    drive,
+    release,
+    kept,
+    copy,
+    edit: <O extends KubeObject>(type: Parameters<typeof client.get<O>>[0], name: string, patch: object) =>
+      Effect.orDie(client.patch(type, at(name), { type: "merge", patch })),
+    remove: (type: Parameters<typeof client.get>[0], name: string, namespace?: string) =>
+      Effect.orDie(client.delete(type, { name, namespace: namespace ?? management }))
+  }
+})
+
+export type Bench = Effect.Success<typeof build>
+
+/** An empty bench with a Postgres that has room for everybody, unless a test says how many. */
+export const make = Effect.fnUntraced(function* (maxConsumers?: number) {
+  const context = yield* Layer.build(Layer.fresh(Cluster.embeddedWithClient()))
+  const bench = yield* Effect.orDie(Effect.provideContext(build, context))
+  yield* bench.sharedComponent("postgres", maxConsumers)
+  return bench
+})
+
+/** What a test expects of the log it reads itself. */
+export const quiet = Effect.provideService(References.MinimumLogLevel, "None")
