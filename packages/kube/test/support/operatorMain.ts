@@ -9,8 +9,13 @@ import * as Scripted from "./scripted.ts"
 
 const say = (word: string) => Effect.sync(() => void process.stdout.write(`${word}\n`))
 
-/** `quick`: the reconcile ends soon after it is asked to stop; `stuck`: it never ends; `broken`: the program fails. */
+/**
+ * `quick`: the reconcile ends soon after it is asked to stop; `twice`: so it does, and each signal comes twice; `stuck`: it never
+ * ends; `broken`: the program fails.
+ */
 const [, , manner = "quick"] = process.argv
+
+if (manner === "twice") process.once("SIGINT", () => process.emit("SIGINT"))
 
 const work = Effect.gen(function* () {
   yield* say("reconciling")
