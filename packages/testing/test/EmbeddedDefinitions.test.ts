@@ -176,7 +176,7 @@ describe("Definitions of kinds in the embedded cluster", () => {
 
         assert.deepStrictEqual(waiting.at("metadata.finalizers"), ["customresourcecleanup.apiextensions.k8s.io"])
         assert.deepStrictEqual(namesOf(left), ["held"])
-        assert.deepStrictEqual([more.status, gone.status, kind.status], [405, 404, 404])
+        assert.deepStrictEqual([more.status, gone.status, kind.status], [403, 404, 404])
       })
     )
   )

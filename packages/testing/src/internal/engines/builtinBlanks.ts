@@ -26,6 +26,8 @@ const BLANKS: { readonly [kind: string]: JsonObject } = {
   "DaemonSet.apps": { spec: { selector: null, template: TEMPLATE, updateStrategy: {} }, status: {} },
   "Job.batch": { spec: { template: TEMPLATE }, status: {} },
   "CronJob.batch": { spec: { schedule: "", jobTemplate: { metadata: {}, spec: { template: TEMPLATE } } }, status: {} },
+  Event: { involvedObject: {}, source: {} },
+  "Event.events.k8s.io": { regarding: {}, deprecatedSource: {} },
   "Lease.coordination.k8s.io": { spec: {} },
   [`Role.${RBAC}`]: { rules: null },
   [`ClusterRole.${RBAC}`]: { rules: null },

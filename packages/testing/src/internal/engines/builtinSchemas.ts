@@ -103,6 +103,8 @@ const SCHEMAS: { readonly [kind: string]: Schema } = {
     }),
     status: struct({ active: atomicList })
   }),
+  Event: struct({ involvedObject: atomicMap(), related: atomicMap(), source: struct({}) }),
+  "Event.events.k8s.io": struct({ regarding: atomicMap(), related: atomicMap(), deprecatedSource: struct({}) }),
   "Lease.coordination.k8s.io": struct({
     spec: struct({
       holderIdentity: text,

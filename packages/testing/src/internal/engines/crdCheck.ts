@@ -19,8 +19,37 @@ const TYPES = ["array", "boolean", "integer", "number", "object", "string"]
 const LIST_TYPES = ["atomic", "set", "map"]
 const MAP_TYPES = ["granular", "atomic"]
 
-/** What is wrong with a CustomResourceDefinition; none means that it is accepted. */
-export const checkCrd = (crd: unknown): ReadonlyArray<Cause> => {
+const isEstablished = (crd: unknown): boolean =>
+  arrayOf(at(crd, "status", "conditions")).some(
+    (condition) => at(condition, "type") === "Established" && at(condition, "status") === "True"
+  )
+
+/** What cannot be changed any more. */
+const checkChange = (crd: unknown, old: unknown): ReadonlyArray<Cause> => {
+  const names = arrayOf(at(crd, "spec", "versions")).map((version) => at(version, "name"))
+  const stored = arrayOf(at(crd, "status", "storedVersions")).flatMap((version, index) =>
+    names.includes(version)
+      ? []
+      : [
+          invalid(
+            `status.storedVersions[${index}]`,
+            version,
+            `missing from spec.versions; ${String(version)} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${String(version)} and removes ${String(version)} from status.storedVersions`
+          )
+        ]
+  )
+  const fixed = [["scope"], ["names", "kind"]].flatMap((path) => {
+    const value = at(crd, "spec", ...path)
+    const isChanged = isEstablished(old) && value !== at(old, "spec", ...path)
+    return isChanged ? [invalid(`spec.${path.join(".")}`, value, "field is immutable")] : []
+  })
+  return [...stored, ...fixed]
+}
+
+/**
+ * What is wrong with a CustomResourceDefinition; none means that it is accepted. `old` is the stored one of an update.
+ */
+export const checkCrd = (crd: unknown, old?: unknown): ReadonlyArray<Cause> => {
   const versions = arrayOf(at(crd, "spec", "versions"))
   const schemas = versions.map((version) => at(version, "schema", "openAPIV3Schema"))
   const [first] = schemas
@@ -33,7 +62,7 @@ export const checkCrd = (crd: unknown): ReadonlyArray<Cause> => {
   const missing = schemas.flatMap((schema, index) =>
     isObject(schema) ? [] : [required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
   )
-  return [...checkNames(objectOf(crd)), ...missing, ...own]
+  return [...checkNames(objectOf(crd)), ...missing, ...own, ...(old === undefined ? [] : checkChange(crd, old))]
 }
 
 /** Where a schema stands in a CustomResourceDefinition. */

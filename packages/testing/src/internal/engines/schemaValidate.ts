@@ -65,16 +65,16 @@ const validateType = (value: unknown, schema: Schema, path: string): ReadonlyArr
 }
 
 const validateString = (value: string, schema: Schema, path: string): ReadonlyArray<Cause> => {
-  const causes: Array<Cause> = []
+  // Only the first of these is told.
   const length = Array.from(value).length
-  if (schema.maxLength !== undefined && length > schema.maxLength) causes.push(tooLong(path, schema.maxLength))
+  if (schema.maxLength !== undefined && length > schema.maxLength) return [tooLong(path, schema.maxLength)]
   if (schema.minLength !== undefined && length < schema.minLength) {
-    causes.push(invalid(path, value, `${path} in body should be at least ${schema.minLength} chars long`))
+    return [invalid(path, value, `${path} in body should be at least ${schema.minLength} chars long`)]
   }
   if (schema.pattern !== undefined && compileRegex(schema.pattern)?.test(value) === false) {
-    causes.push(invalid(path, value, `${path} in body should match '${schema.pattern}'`))
+    return [invalid(path, value, `${path} in body should match '${schema.pattern}'`)]
   }
-  return causes
+  return []
 }
 
 const INT_RANGES: { readonly [format: string]: readonly [number, number] } = {

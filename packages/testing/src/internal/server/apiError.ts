@@ -140,9 +140,9 @@ export const invalid = (
   )
 }
 
-/** A parameter of the request itself that is wrong. @internal */
-export const invalidOptions = (kind: string, cause: Cause): ApiError =>
-  invalid({ group: "meta.k8s.io", kind }, "", [cause])
+/** Parameters of the request itself that are wrong. @internal */
+export const invalidOptions = (kind: string, ...causes: ReadonlyArray<Cause>): ApiError =>
+  invalid({ group: "meta.k8s.io", kind }, "", causes)
 
 /** @internal */
 export const unsupportedMediaType = (supported: ReadonlyArray<string>): ApiError =>
@@ -161,7 +161,7 @@ export const notAcceptable = (): ApiError =>
   new ApiError(
     406,
     "NotAcceptable",
-    "only the following media types are accepted: application/json, application/yaml",
+    "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
     {}
   )
 

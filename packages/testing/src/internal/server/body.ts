@@ -3,7 +3,7 @@
  */
 import { parse as parseYaml } from "yaml"
 import { type ApiError, badRequest, causes, invalid, unsupportedMediaType } from "./apiError.ts"
-import { checkFields } from "./fieldValidation.ts"
+import { checkFields, checkTypes } from "./fieldValidation.ts"
 import { at, fields, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
 import { decodeProtobuf } from "./protobuf.ts"
@@ -122,6 +122,7 @@ export const objectIn = (target: Target, request: ApiRequest, options: WriteOpti
     throw unsupportedMediaType(mediaTypes)
   }
   const body = parseBody(request, target.resource.kind)
+  checkTypes(target.resource, fields(body))
   checkFields(target.resource, fields(body), options)
   return objectOf(target, body)
 }

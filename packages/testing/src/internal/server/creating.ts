@@ -5,7 +5,7 @@ import { alreadyExists, ApiError, forbidden, invalid, notFound } from "./apiErro
 import type { Api } from "./api.ts"
 import { definitionOf } from "./definitionStatus.ts"
 import { jsonOf, keyOf, timestamp, withAt, withMeta, type Obj } from "./json.ts"
-import { completed, objectCauses } from "./kindSchema.ts"
+import { completed, objectCauses, settled } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
 import { checkSecretData } from "./secretData.ts"
@@ -34,11 +34,10 @@ const admitNamespace = (api: Api, { namespace, resource }: Target, name: string)
   ])
 }
 
-const admitDefinition = (api: Api, { resource }: Target): void => {
+const admitDefinition = (api: Api, { resource }: Target, name: string): void => {
   if (resource.custom === undefined) return
   if (definitionOf(api, resource.storage)?.metadata.deletionTimestamp === undefined) return
-  const why = `create not allowed while custom resource definition is terminating`
-  throw new ApiError(405, "MethodNotAllowed", why, { group: resource.group, kind: resource.plural })
+  throw forbidden(resource, name, "create not allowed while custom resource definition is terminating")
 }
 
 /** @internal */
@@ -63,7 +62,7 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
   }
   const placed = named(sent)
   const { name } = placed.metadata
-  admitDefinition(api, target)
+  admitDefinition(api, target, name)
   admitNamespace(api, target, name)
   const bare = withMeta(resource.status ? withAt(placed, ["status"], undefined) : placed, {
     uid: crypto.randomUUID(),
@@ -75,7 +74,7 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
   const complete = completed(resource, bare)
   // The managers own what the client sent and its defaults, not what the server adds from here on.
   const tracked = options.managersKept ? complete : managed(api, target, complete, undefined, options.manager)
-  const ready = prepared(resource, toStored(resource, tracked), undefined)
+  const ready = prepared(resource, toStored(resource, settled(resource, tracked)), undefined)
   const stored = withMeta(ready, { generation: generationOf(resource, ready, undefined) })
   const found = objectCauses(resource, toServed(resource, stored), undefined)
   if (found.length > 0) throw invalid(resource, name, found)

@@ -48,7 +48,7 @@ export const prepareDefinition = (crd: Obj, old: Obj | undefined): Obj => {
     conditions: null,
     acceptedNames: { plural: "", kind: "" },
     ...fields(converted["status"]),
-    storedVersions: stored.includes(name) ? stored : [...stored, name]
+    storedVersions: name === "" || stored.includes(name) ? stored : [...stored, name]
   })
 }
 

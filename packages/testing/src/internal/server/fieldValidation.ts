@@ -3,12 +3,19 @@
  */
 import { ApiError, badRequest, causes, invalid } from "./apiError.ts"
 import { at, text, type Fields } from "./json.ts"
-import { unknownFields } from "./kindSchema.ts"
+import { typeFaultOf, unknownFields } from "./kindSchema.ts"
 import type { WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
 
 const faultsOf = (resource: Resource, sent: Fields): ReadonlyArray<string> =>
   unknownFields(resource, sent).map((path) => `unknown field "${path}"`)
+
+/** What cannot even be read as an object of the kind. @internal */
+export const checkTypes = (resource: Resource, sent: Fields): void => {
+  const { kind, version } = resource
+  const fault = typeFaultOf(resource, sent)
+  if (fault !== undefined) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${fault}`)
+}
 
 /** @internal */
 export const checkFields = (resource: Resource, sent: Fields, { fieldValidation, warnings }: WriteOptions): void => {
@@ -27,6 +34,10 @@ export const checkFields = (resource: Resource, sent: Fields, { fieldValidation,
 
 /** The same about what a patch makes of an object. @internal */
 export const checkPatched = (resource: Resource, patched: Fields, options: WriteOptions): void => {
+  const fault = typeFaultOf(resource, patched)
+  if (fault !== undefined) {
+    throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", JSON.stringify(patched), fault)])
+  }
   if (options.fieldValidation !== "Strict") {
     checkFields(resource, patched, options)
     return

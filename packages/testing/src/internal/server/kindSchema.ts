@@ -1,9 +1,10 @@
 /**
  * What the schema and the rules of a kind say about an object, for custom and built-in kinds alike.
  */
-import { builtinSchema, defaultBuiltin, validateBuiltin } from "../engines/builtins.ts"
+import { blankBuiltin, builtinSchema, decodeBuiltin, prepareBuiltin, validateBuiltin } from "../engines/builtins.ts"
 import { validateMetadata } from "../engines/metadataValidation.ts"
 import type { Schema } from "../engines/schema.ts"
+import { typeFault } from "../engines/typeFaults.ts"
 import type { Cause } from "./apiError.ts"
 import { fields, type Fields, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
@@ -18,8 +19,16 @@ export const schemaOf = (resource: Resource): Schema =>
 /** The object without what its schema does not know, and with its defaults. @internal */
 export const completed = (resource: Resource, object: Obj): Obj =>
   resource.custom === undefined
-    ? (defaultBuiltin(nameOf(resource), object) as unknown as Obj)
+    ? (decodeBuiltin(nameOf(resource), object) as unknown as Obj)
     : resource.custom.defaults(resource.custom.prune(object))
+
+/** The object with what the server adds after it has noted who manages what. @internal */
+export const settled = (resource: Resource, object: Obj): Obj =>
+  resource.custom === undefined ? (prepareBuiltin(nameOf(resource), object) as unknown as Obj) : object
+
+/** What an object of the kind has before anything is set; undefined for a custom kind. @internal */
+export const blankOf = (resource: Resource): Fields | undefined =>
+  resource.custom === undefined ? blankBuiltin(nameOf(resource)) : undefined
 
 /** What a create or an update is refused for; both objects in the form of the version that was written. @internal */
 export const objectCauses = (resource: Resource, object: Obj, old: Obj | undefined): ReadonlyArray<Cause> => {
@@ -33,6 +42,10 @@ export const objectCauses = (resource: Resource, object: Obj, old: Obj | undefin
 /** What the schema of a custom kind refuses. @internal */
 export const schemaCauses = ({ custom }: Resource, object: Obj): ReadonlyArray<Cause> =>
   custom === undefined ? [] : custom.validate(object, undefined)
+
+/** What is of another type than the fields of a built-in kind; undefined where nothing is. @internal */
+export const typeFaultOf = (resource: Resource, { metadata: _, ...object }: Fields): string | undefined =>
+  resource.custom === undefined ? typeFault(builtinSchema(nameOf(resource)), object) : undefined
 
 /** The paths of fields that the schema does not know. @internal */
 export const unknownFields = ({ custom }: Resource, object: Fields): ReadonlyArray<string> => {

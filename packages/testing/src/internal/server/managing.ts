@@ -4,7 +4,7 @@
 import { update } from "../engines/managedFields.ts"
 import type { Api } from "./api.ts"
 import { at, timestamp, withMeta, type Obj } from "./json.ts"
-import { schemaOf } from "./kindSchema.ts"
+import { blankOf, schemaOf } from "./kindSchema.ts"
 import type { Target } from "./request.ts"
 import { apiVersionOf, toServed } from "./served.ts"
 
@@ -20,7 +20,7 @@ export const writerOf = (api: Api, { resource, subresource }: Target, manager: s
 
 /** The object, as its version shows it, with its managers after an update by one of them. @internal */
 export const managed = (api: Api, target: Target, served: Obj, old: Obj | undefined, manager: string): Obj => {
-  const live = old === undefined ? undefined : toServed(target.resource, old)
+  const live = old === undefined ? blankOf(target.resource) : toServed(target.resource, old)
   const tracked = update({ ...writerOf(api, target, manager), live, updated: served })
   return withMeta(served, { managedFields: at(tracked, "metadata", "managedFields") })
 }

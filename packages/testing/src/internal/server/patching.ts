@@ -8,6 +8,7 @@ import {
   ApiError,
   badRequest,
   causes,
+  conflict,
   invalid,
   invalidOptions,
   notFound,
@@ -90,6 +91,11 @@ const conflictOf = (conflicts: ReadonlyArray<Conflict>): ApiError =>
     }))
   })
 
+const checkName = (target: Target, name: string): void => {
+  if (name === "" || name === target.name) return
+  throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name ?? ""})`)
+}
+
 /** Server-side apply, which also creates. */
 const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Patched => {
   const { resource } = target
@@ -101,11 +107,16 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
     throw badRequest(`invalid object type: ${apiVersion === "" ? "/" : apiVersion}, Kind=${kind}`)
   }
   if (at(body, "metadata", "managedFields") !== undefined) throw badRequest("metadata.managedFields must be nil")
-  checkApplied(resource, body)
   const sent = objectOf(target, body)
   const live = stored(api, target)
   if (live === undefined && target.subresource !== undefined) throw notFound(resource, target.name ?? "")
   const { name, resourceVersion, uid } = sent.metadata
+  checkApplied(resource, body)
+  checkName(target, name)
+  if (live === undefined && uid !== "") {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
+    throw conflict(resource, target.name ?? "", why)
+  }
   const bare = withMeta(sent, {
     name: name === "" ? target.name : name,
     uid: uid === "" ? undefined : uid,

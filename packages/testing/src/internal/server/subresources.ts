@@ -3,7 +3,7 @@
  */
 import { json, type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
-import { badRequest, conflict, methodNotAllowed, noSuchResource } from "./apiError.ts"
+import { badRequest, conflict, methodNotAllowed, noSuchResource, notFound } from "./apiError.ts"
 import { mediaOf, optionalBody, parseBody } from "./body.ts"
 import { deleteOptions, remove } from "./deletion.ts"
 import { at, fields, keyOf, list, text, timestamp, withAt, type Fields } from "./json.ts"
@@ -94,6 +94,7 @@ export const specialSubresource = (api: Api, target: Target, request: ApiRequest
       return json(issueToken(api, existing(api, target), fields(parseBody(request, "TokenRequest"))), { status: 201 })
     default:
       if (subresource === "scale" && resource.scale !== undefined) return scale(api, target, request, options)
-      throw noSuchResource()
+      // A custom kind asks about the object by name, a built-in one knows its doors.
+      throw resource.custom === undefined ? noSuchResource() : notFound(resource, target.name ?? "")
   }
 }

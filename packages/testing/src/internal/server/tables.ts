@@ -15,6 +15,11 @@ export const metadataOnly = (object: Obj, version: string): Fields => ({
   metadata: object.metadata
 })
 
+const included = (object: Obj, { include, version }: { readonly version: string; readonly include: IncludeObject }) => {
+  if (include === "None") return null
+  return include === "Object" ? object : metadataOnly(object, version)
+}
+
 /** @internal */
 export const tableOf = (
   resource: Resource,
@@ -39,9 +44,7 @@ export const tableOf = (
       : null,
     rows: objects.map((object) => ({
       cells: columns.map((column) => column.value(object, nowMs)),
-      ...(options.include === "None"
-        ? {}
-        : { object: options.include === "Object" ? object : metadataOnly(object, options.version) })
+      object: included(object, options)
     }))
   }
 }

@@ -5,7 +5,7 @@ import { badRequest, causes, conflict, invalid, modified, notFound } from "./api
 import type { Api } from "./api.ts"
 import { checkSize } from "./creating.ts"
 import { keyOf, same, withAt, withMeta, type Obj } from "./json.ts"
-import { completed, objectCauses } from "./kindSchema.ts"
+import { completed, objectCauses, settled } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
 import { checkSecretData } from "./secretData.ts"
@@ -81,7 +81,7 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
   checkSecretData(resource, sent)
   const complete = completed(resource, merged(target, sent, old))
   const tracked = options.managersKept ? complete : managed(api, target, complete, old, options.manager)
-  const ready = prepared(resource, toStored(resource, tracked), old)
+  const ready = prepared(resource, toStored(resource, settled(resource, tracked)), old)
   const next = withMeta(ready, { generation: generationOf(resource, ready, old) })
   const found = objectCauses(resource, toServed(resource, next), toServed(resource, old))
   if (found.length > 0) throw invalid(resource, old.metadata.name, found)

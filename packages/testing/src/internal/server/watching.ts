@@ -39,9 +39,11 @@ const seenAs = (change: Change, selected: Selection): { readonly type: string; r
 
 const checkInitialEvents = (query: URLSearchParams): boolean => {
   if (!query.has("sendInitialEvents")) return false
-  if (query.get("resourceVersionMatch") !== "NotOlderThan") {
+  const match = query.get("resourceVersionMatch") ?? ""
+  if (match !== "NotOlderThan") {
     const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    throw invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why))
+    const unknown = match === "" ? [] : [causes.notSupported("resourceVersionMatch", match, ["NotOlderThan"])]
+    throw invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why), ...unknown)
   }
   return flag(query, "sendInitialEvents")
 }
@@ -75,11 +77,7 @@ const errorLine = (error: ApiError): string => `${JSON.stringify({ type: "ERROR"
 const bookmark = (target: Target, version: number, annotations?: Fields): Fields => ({
   kind: target.resource.kind,
   apiVersion: apiVersionOf(target.resource),
-  metadata: {
-    resourceVersion: String(version),
-    creationTimestamp: null,
-    ...(annotations === undefined ? {} : { annotations })
-  }
+  metadata: { resourceVersion: String(version), ...(annotations === undefined ? {} : { annotations }) }
 })
 
 /** @internal */
