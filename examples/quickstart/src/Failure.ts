@@ -1,12 +1,9 @@
 /** What a person reads when the story breaks off: what failed, and what to do about it. */
-import { Cause, Console, Data, Effect, Exit, Option, Runtime } from "effect"
+import { Cause, Console, Data, Effect, Option, Runtime } from "effect"
 
 /** The story broke off, and somebody has been told why. */
-class BrokenOff extends Data.TaggedError("BrokenOff")<{ readonly exitCode: number }> {
+class BrokenOff extends Data.TaggedError("BrokenOff")<{}> {
   override readonly [Runtime.errorReported] = false
-  override get [Runtime.errorExitCode]() {
-    return this.exitCode
-  }
 }
 
 export class KubeconfigMissing extends Data.TaggedError("KubeconfigMissing")<{}> {
@@ -68,21 +65,24 @@ export const told =
       const error = Cause.squash(cause)
       if (error instanceof BrokenOff) return Effect.fail(error)
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-      return Effect.andThen(
-        Console.error(`\n${explained(cause, kubeconfig)}`),
-        Effect.fail(new BrokenOff({ exitCode: 1 }))
-      )
+      return Effect.andThen(Console.error(`\n${explained(cause, kubeconfig)}`), Effect.fail(new BrokenOff()))
     })
 
 /** What a shell reports of a program that Ctrl-C ended. */
 const stoppedCode = 130
 
-/** A story that was stopped before its end does not end as one that was told. */
+/**
+ * A story that was stopped before its end does not exit as one that was told. The exit of a fiber that was interrupted can say
+ * nothing but that: the code is set on the way out.
+ */
 export const stoppedEarly =
   (outcome: Outcome) =>
-  <A, E, R>(story: Effect.Effect<A, E, R>): Effect.Effect<A, E | BrokenOff, R> =>
-    Effect.onExit(story, (exit) =>
-      Exit.isFailure(exit) && Cause.hasInterruptsOnly(exit.cause) && !outcome.isFinished
-        ? Effect.fail(new BrokenOff({ exitCode: stoppedCode }))
-        : Effect.void
+  <A, E, R>(story: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.onInterrupt(story, () =>
+      Effect.sync(() => {
+        if (outcome.isFinished) return
+        process.once("exit", () => {
+          process.exitCode = stoppedCode
+        })
+      })
     )
