@@ -1,5 +1,6 @@
 /** The layers of docs/decisions/0002-layers.md: imports point down only, and never in a circle. */
-const core = "^packages/provisioners/src/(Identifier|Disposition|Provisioner|Progress|Backoff|internal/(failure|compose|pass))\\.ts$"
+const core =
+  "^packages/provisioners/src/(Identifier|Disposition|Provisioner|Progress|Backoff|internal/(failure|compose|pass))\\.ts$"
 
 /** A package's sources may import only these packages of ours. */
 const below = {
@@ -49,6 +50,10 @@ export default {
     exclude: { path: "(^|/)dist/" },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.base.json" },
-    enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["@berth/source", "import", "node", "default"], extensions: [".ts", ".mjs", ".js", ".d.ts"] }
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["@berth/source", "import", "node", "default"],
+      extensions: [".ts", ".mjs", ".js", ".d.ts"]
+    }
   }
 }

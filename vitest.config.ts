@@ -8,6 +8,10 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/{docs,e2e,conformance}/**/*.test.ts"]
+    include: [
+      "packages/*/test/**/*.test.ts",
+      "examples/*/test/**/*.test.ts",
+      "test/{docs,e2e,conformance}/**/*.test.ts"
+    ]
   }
 })

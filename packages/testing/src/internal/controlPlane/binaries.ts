@@ -5,7 +5,6 @@ import { Config, Data, Effect, Option } from "effect"
 
 /** In the order in which they start. */
 export const programs = ["etcd", "kube-apiserver", "kube-controller-manager"] as const
-export type Program = (typeof programs)[number]
 
 /** A control plane was asked for, and its programs are not on this machine. */
 export class BinariesMissing extends Data.TaggedError("BinariesMissing")<{

@@ -46,15 +46,6 @@ export const escapeName = (name: string): string | undefined => {
     .replaceAll("/", "__slash__")
 }
 
-/** The opposite of {@link escapeName}. */
-export const unescapeName = (name: string): string =>
-  name
-    .replace(/^__([a-z]+)__$/u, (match, word: string) => (KEYWORDS.has(word) ? word : match))
-    .replaceAll("__dot__", ".")
-    .replaceAll("__dash__", "-")
-    .replaceAll("__slash__", "/")
-    .replaceAll("__underscores__", "__")
-
 /** The members of an embedded or root resource that rules may read whatever the schema says. */
 export const RESOURCE_MEMBERS: { readonly [name: string]: Schema } = {
   apiVersion: { type: "string" },
