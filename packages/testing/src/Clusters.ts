@@ -97,7 +97,8 @@ export const namespace: Effect.Effect<string, KubeError, Client | Scope.Scope> =
 
 /**
  * Makes a kind known to the cluster, and waits until its objects are served. When the scope closes the definition is
- * deleted, and with it every object of the kind; that it is gone is waited for, 10 s at most.
+ * deleted, and with it every object of the kind; that it is gone is waited for, 10 s at most. A definition that was there
+ * already is brought up to date and stays.
  *
  * **Caveats**
  * - An object that a finalizer holds keeps the definition, for as long as nothing takes the finalizer off.
@@ -109,14 +110,16 @@ export const definition: (crd: Crd) => Effect.Effect<void, KubeError, Client | S
   function* (crd) {
     const client = yield* Client
     const ref = { name: crd.metadata.name }
+    const wasThere = yield* client.get(Builtin.CustomResourceDefinition, ref).pipe(
+      Effect.as(true),
+      Effect.catchTag("NotFound", () => Effect.succeed(false))
+    )
+    const removed = Effect.andThen(
+      client.delete(Builtin.CustomResourceDefinition, ref),
+      Await.gone(Builtin.CustomResourceDefinition, ref)
+    )
     yield* Effect.acquireRelease(client.apply(Builtin.CustomResourceDefinition, crd, { force: true }), () =>
-      client
-        .delete(Builtin.CustomResourceDefinition, ref)
-        .pipe(
-          Effect.andThen(Await.gone(Builtin.CustomResourceDefinition, ref)),
-          Effect.timeout("10 seconds"),
-          Effect.ignore
-        )
+      wasThere ? Effect.void : Effect.ignore(Effect.timeout(removed, "10 seconds"))
     )
     yield* Await.until(
       Builtin.CustomResourceDefinition,

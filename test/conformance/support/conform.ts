@@ -33,7 +33,7 @@ const transport = Layer.unwrap(Effect.map(Cluster.Cluster, ({ connection }) => t
 const transcript = (run: Case["run"]): Effect.Effect<ReadonlyArray<Entry>, never, Transport> =>
   Effect.gen(function* () {
     const id = randomBytes(4).toString("hex")
-    const { api, entries } = yield* Apis.make({ namespace: `conformance-${id}`, group: `g${id}.example.com` })
+    const { api, entries } = yield* Apis.make({ namespace: `berth-conformance-${id}`, group: `g${id}.example.com` })
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "{ns}" } }
     yield* Effect.acquireRelease(api.quietly("POST", "/api/v1/namespaces", namespace), () =>
       api.quietly("DELETE", "/api/v1/namespaces/{ns}")
