@@ -1,0 +1,127 @@
+/** kubectl on the embedded cluster, with the kinds of Berth. */
+import { execFile, spawn, spawnSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import * as Crds from "@berth/operator/Crds"
+import { Cluster, LocalProcess, PodRunner } from "@berth/testing"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Queue } from "effect"
+
+const isThere = spawnSync("kubectl", ["version", "--client"]).status === 0
+if (!isThere) console.warn("kubectl is not on PATH: nothing is tried with it")
+
+const manifests = resolve(import.meta.dirname, "../../examples/quickstart/manifests")
+const manifest = (name: string) => join(manifests, `${name}.yaml`)
+
+/** Runs kubectl, in its own words, until it ends. */
+const makeKubectl = Effect.gen(function* () {
+  const kubeconfig = yield* (yield* Cluster.Cluster).kubeconfigFile
+  const own = ["--kubeconfig", kubeconfig, "--cache-dir", `${kubeconfig}-cache`]
+  const run = (...words: ReadonlyArray<string>) =>
+    Effect.callback<string>((done) => {
+      const child = execFile("kubectl", [...own, ...words], (_, out, err) => done(Effect.succeed(`${out}${err}`)))
+      return Effect.sync(() => void child.kill())
+    })
+  /** One that goes on, as a stream of what it prints; it ends with the scope. */
+  const start = Effect.fnUntraced(function* (...words: ReadonlyArray<string>) {
+    const child = yield* Effect.acquireRelease(
+      Effect.sync(() => spawn("kubectl", [...own, ...words])),
+      (running) => Effect.sync(() => void running.kill())
+    )
+    const printed = yield* Queue.unbounded<string>()
+    child.stdout.on("data", (chunk: Buffer) => Queue.offerUnsafe(printed, chunk.toString()))
+    const says = (text: RegExp) => Effect.repeat(Queue.take(printed), { until: (said) => text.test(said) })
+    return { says }
+  })
+  return { run, start }
+})
+
+const definitions = Effect.gen(function* () {
+  const file = join(yield* LocalProcess.temporaryFolder("berth-kubectl"), "crds.yaml")
+  writeFileSync(file, Crds.yaml())
+  return file
+})
+
+const pod = {
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "talker" },
+  spec: {
+    restartPolicy: "Never",
+    containers: [{ name: "main", image: "example.com/tool", command: ["/bin/sh", "-c", "echo good morning"] }]
+  }
+}
+const ready = [
+  { type: "Ready", status: "True", reason: "Ready", message: "It is.", lastTransitionTime: "2026-01-01T00:00:00Z" }
+]
+
+describe.skipIf(!isThere)("kubectl", () => {
+  it.live(
+    "T2: gets, describes, applies, explains, waits for and deletes the kinds of Berth, and shows logs",
+    () =>
+      Effect.gen(function* () {
+        const { run, start } = yield* makeKubectl
+        const expect = Effect.fnUntraced(function* (words: ReadonlyArray<string>, said: RegExp) {
+          assert.match(yield* run(...words), said, `kubectl ${words.join(" ")}`)
+        })
+        const system = ["-n", "berth-system"]
+
+        yield* expect(
+          ["apply", "--server-side", "-f", yield* definitions],
+          /environments\.berth\.dev serverside-applied/u
+        )
+        yield* expect(["wait", "--for=condition=Established", "crd/slices.berth.dev"], /condition met/u)
+        yield* expect(["apply", "-f", manifest("namespaces")], /namespace\/berth-system created/u)
+        for (const name of ["provider", "shared-component", "template", "environments"]) {
+          yield* expect(["apply", "--server-side", "-f", manifest(name)], /serverside-applied/u)
+        }
+        yield* expect(
+          ["apply", "--server-side", "--field-manager=other", "-f", manifest("provider")],
+          /serverside-applied/u
+        )
+        yield* expect(["get", "berth", ...system], /environment\.berth\.dev\/feature-a/u)
+        yield* expect(["get", "environments", ...system], /NAME .*READY/u)
+        yield* expect(["describe", "scp", "postgres", ...system], /Kind: +SharedComponentProvider/u)
+        yield* expect(["explain", "environment.spec.templateRef"], /FIELD: templateRef/u)
+
+        const watch = yield* start("get", "environment", "feature-a", ...system, "-w")
+        yield* watch.says(/NAME/u)
+        const status = JSON.stringify({ status: { conditions: ready } })
+        yield* expect(
+          ["patch", "environment", "feature-a", ...system, "--subresource=status", "--type=merge", "-p", status],
+          /patched/u
+        )
+        yield* expect(["wait", "--for=condition=Ready", "environment/feature-a", ...system], /condition met/u)
+        yield* watch.says(/feature-a .*True/u)
+
+        yield* expect(["delete", "environment", "feature-a", ...system], /deleted/u)
+        yield* expect(["get", "environment", "feature-a", ...system], /NotFound/u)
+        yield* expect(
+          ["run", "talker", "--image=x", "--restart=Never", `--overrides=${JSON.stringify(pod)}`],
+          /created/u
+        )
+        yield* expect(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/talker"], /condition met/u)
+        yield* expect(["logs", "talker"], /^good morning\n$/u)
+      }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(PodRunner.layer(), Cluster.embeddedWithClient()))),
+    60_000
+  )
+
+  it.live(
+    "T2: is told which field of a manifest is wrong",
+    () =>
+      Effect.gen(function* () {
+        const { run } = yield* makeKubectl
+        yield* run("apply", "--server-side", "-f", yield* definitions)
+        const spec = { providerRef: { name: "Not A Name" }, maxConsumers: -1 }
+        const file = join(yield* LocalProcess.temporaryFolder("berth-kubectl"), "wrong.json")
+        const wrong = { apiVersion: "berth.dev/v1alpha1", kind: "SharedComponent", metadata: { name: "s" }, spec }
+        writeFileSync(file, JSON.stringify(wrong))
+
+        const said = yield* run("apply", "-f", file)
+
+        assert.match(said, /spec\.providerRef\.name/u)
+        assert.match(said, /spec\.maxConsumers/u)
+      }).pipe(Effect.scoped, Effect.provide(Cluster.embedded())),
+    60_000
+  )
+})
