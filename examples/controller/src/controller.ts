@@ -32,7 +32,9 @@ const provision = Effect.fnUntraced(
     yield* client.apply(Builtin.RoleBinding, binding, { force: true })
     return ready("True", "Provisioned", "The namespace is there.")
   },
-  Effect.catchTag("Invalid", ({ detail }) => Effect.succeed(ready("False", "Refused", detail)))
+  Effect.catchTag("Invalid", ({ causes }) =>
+    Effect.succeed(ready("False", "Refused", `The API server refuses ${causes.map(({ field }) => field).join(", ")}.`))
+  )
 )
 
 /** Deletes the namespace, and lets the tenant go once it is gone. */
