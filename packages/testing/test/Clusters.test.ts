@@ -62,14 +62,14 @@ describe("Clusters", () => {
       yield* client.create(Builtin.ConfigMap, { metadata: ref, data: { x: "1" } })
       yield* client.create(Builtin.ConfigMap, { metadata: { ...ref, name: "b" }, data: { x: "2" } })
       yield* client.patch(Builtin.ConfigMap, ref, { type: "merge", patch: { data: { x: "2" } } })
-      const { metadata } = yield* Fiber.join(second)
+      const { data, metadata } = yield* Fiber.join(second)
 
       const end = yield* Effect.forkChild(Await.gone(Builtin.ConfigMap, ref), { startImmediately: true })
       yield* client.delete(Builtin.ConfigMap, ref)
       yield* Fiber.join(end)
       yield* Await.gone(Builtin.ConfigMap, ref)
 
-      assert.strictEqual(metadata.name, "a")
+      assert.deepStrictEqual([metadata.name, data], ["a", { x: "2" }])
       assert.isTrue(yield* isGone(client.get(Builtin.ConfigMap, ref)))
     }).pipe(Effect.provide(Cluster.embeddedWithClient()))
   )
