@@ -37,8 +37,9 @@ const advice = (tag: string, kubeconfig: Option.Option<string>): string | undefi
       return "The quickstart makes kinds and namespaces: give it the kubeconfig of an administrator."
     case "TookTooLong":
       return `Run it again; if it stays so, run it with --keep and look: kubectl${flag} describe environments,slices -n berth-system`
-    case "AlreadyInstalled":
     case "LeftBehind":
+      return `See what holds it (kubectl${flag} describe namespaces), then: npm run quickstart --${flag} --remove`
+    case "LeftFromEarlier":
       return `To remove what a quickstart has left: npm run quickstart --${flag} --remove`
     case "OperatorEnded":
       return "Run it again. If the operator ends again, its last words above say why."

@@ -10,11 +10,19 @@ export interface Output {
 
 const isSet = (variable: string | undefined): boolean => variable !== undefined && variable !== ""
 
+/** What is needed of a process's standard output. */
+interface Stream {
+  readonly isTTY: boolean
+  readonly columns: number | undefined
+  readonly rows: number | undefined
+  readonly write: (text: string) => unknown
+}
+
 /** Nothing is drawn over where nobody sees it, or where it would not work: in a file, a CI's log, a dumb terminal. */
-export const standard = (environment: Readonly<Record<string, string | undefined>>): Output => ({
-  isTerminal: process.stdout.isTTY && environment["TERM"] !== "dumb" && !isSet(environment["CI"]),
+export const of = (stream: Stream, environment: Readonly<Record<string, string | undefined>>): Output => ({
+  isTerminal: stream.isTTY && environment["TERM"] !== "dumb" && !isSet(environment["CI"]),
   hasColour: !isSet(environment["NO_COLOR"]),
   // A pseudo-terminal that nobody has given a size says that it has none.
-  size: () => ({ columns: process.stdout.columns || 80, rows: process.stdout.rows || 24 }),
-  write: (text) => void process.stdout.write(text)
+  size: () => ({ columns: stream.columns || 80, rows: stream.rows || 24 }),
+  write: (text) => void stream.write(text)
 })

@@ -20,15 +20,16 @@ export const marker = { key: "app.kubernetes.io/managed-by", value: "berth-quick
 
 export const isMarked = ({ metadata }: KubeObject): boolean => metadata.labels?.[marker.key] === marker.value
 
-export class AlreadyInstalled extends Data.TaggedError("AlreadyInstalled")<{
-  readonly what: string
-  /** Whether an earlier run of the quickstart made it. */
-  readonly isOurs: boolean
-}> {
+export class AlreadyInstalled extends Data.TaggedError("AlreadyInstalled")<{ readonly what: string }> {
   override get message() {
-    return this.isOurs
-      ? `This cluster still has the ${this.what} of an earlier quickstart. Remove what it left with --remove, then run it again.`
-      : `This cluster has the ${this.what} already, and the quickstart makes and removes it: use a cluster without Berth.`
+    return `This cluster has the ${this.what} already. The quickstart makes and removes it: use a cluster without Berth.`
+  }
+}
+
+/** A run that was killed could not clean up. */
+export class LeftFromEarlier extends Data.TaggedError("LeftFromEarlier")<{ readonly what: string }> {
+  override get message() {
+    return `This cluster still has the ${this.what} of an earlier quickstart.`
   }
 }
 
@@ -63,7 +64,8 @@ export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
       () => Effect.succeedNone
     )
     if (Option.isSome(found)) {
-      return yield* new AlreadyInstalled({ what: `${what} ${name}`, isOurs: isMarked(found.value) })
+      const named = { what: `${what} ${name}` }
+      return yield* isMarked(found.value) ? new LeftFromEarlier(named) : new AlreadyInstalled(named)
     }
   }
 })

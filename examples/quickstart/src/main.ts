@@ -58,7 +58,7 @@ const quickstart = Command.make("quickstart", flags, ({ keep, kubeconfig, remove
   })
   return work.pipe(
     Effect.scoped,
-    Effect.provide(Timeline.layer(Output.standard(process.env))),
+    Effect.provide(Timeline.layer(Output.of(process.stdout, process.env))),
     // The operator has a log of its own; here the story is told by the timeline.
     Effect.provideService(References.MinimumLogLevel, "None"),
     Failure.told(kubeconfig),
