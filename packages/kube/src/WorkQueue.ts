@@ -16,6 +16,7 @@
  */
 import { Clock, Context, Duration, Effect, Latch, Metric, Option, type Scope } from "effect"
 import * as Delays from "./internal/delays.ts"
+import * as Elapsed from "./internal/elapsed.ts"
 import * as Fifo from "./internal/fifo.ts"
 import * as Metrics from "./Metrics.ts"
 
@@ -219,7 +220,7 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
 
   const addUnsafe: WorkQueue["addUnsafe"] = (key, options) => {
     if (!open) return
-    const nowMs = clock.currentTimeMillisUnsafe()
+    const nowMs = Elapsed.unsafe(clock)
     const afterMs = options?.after === undefined ? 0 : Duration.toMillis(options.after)
     const next = keys.nextMs()
     if (afterMs <= 0) keys.makeReady(key, options?.priority ?? "High", nowMs)
@@ -230,13 +231,13 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
 
   const take: Effect.Effect<Option.Option<Taken>> = Effect.suspend(() => {
     if (!open) return Effect.succeedNone
-    const taken = keys.take(clock.currentTimeMillisUnsafe())
+    const taken = keys.take(Elapsed.unsafe(clock))
     return taken === undefined ? Effect.flatMap(woken, () => take) : Effect.succeedSome(taken)
   })
 
   const timer = Effect.forever(
     Effect.suspend(() => {
-      const nowMs = clock.currentTimeMillisUnsafe()
+      const nowMs = Elapsed.unsafe(clock)
       keys.promote(nowMs)
       if (keys.depth() > 0) wake()
       const next = keys.nextMs()
@@ -261,7 +262,7 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
     take,
     done: (key) =>
       Effect.sync(() => {
-        keys.done(key, clock.currentTimeMillisUnsafe())
+        keys.done(key, Elapsed.unsafe(clock))
         if (keys.depth() > 0) wake()
       }),
     shutdown,

@@ -1,9 +1,10 @@
 /** What one controller counts, logs and remembers about its reconciles. */
-import { Cause, Clock, Duration, Effect, Exit, Metric, Option } from "effect"
+import { Cause, Duration, Effect, Exit, Metric, Option } from "effect"
 import * as Metrics from "../Metrics.ts"
 import type { Requeue } from "../Requeue.ts"
 import type { Taken, WorkQueue } from "../WorkQueue.ts"
 import * as Backoff from "./backoff.ts"
+import * as Elapsed from "./elapsed.ts"
 
 export interface Book {
   /** Runs it, and takes its time. */
@@ -32,11 +33,11 @@ export const make = (queue: WorkQueue, backoff: Backoff.Policy, isDeadline: (err
     Effect.gen(function* () {
       runningSince.delete(key)
       yield* Metric.update(active, runningSince.size)
-      yield* Metric.update(time, ((yield* Clock.currentTimeMillis) - startMs) / 1000)
+      yield* Metric.update(time, ((yield* Elapsed.now) - startMs) / 1000)
     })
 
   const timed: Book["timed"] = (key, reconcile) =>
-    Effect.flatMap(Clock.currentTimeMillis, (startMs) => {
+    Effect.flatMap(Elapsed.now, (startMs) => {
       runningSince.set(key, startMs)
       const counted = Effect.andThen(Metric.update(active, runningSince.size), reconcile)
       return Effect.ensuring(counted, ended(key, startMs))
@@ -74,7 +75,7 @@ export const make = (queue: WorkQueue, backoff: Backoff.Policy, isDeadline: (err
     timed,
     settle: (taken, exit) => (Exit.isSuccess(exit) ? succeeded(taken, exit.value) : failed(taken, exit.cause)),
     overdue: (limitMs) =>
-      Effect.map(Clock.currentTimeMillis, (nowMs) =>
+      Effect.map(Elapsed.now, (nowMs) =>
         [...runningSince].filter(([, sinceMs]) => nowMs - sinceMs > limitMs).map(([key]) => key)
       )
   }

@@ -2,12 +2,13 @@
  * Keeps one partition of a replica up to date for as long as it runs, whatever the server and the network do: lists, then
  * watches from there, and starts again from where it was.
  */
-import { Cause, Clock, Data, Effect, Exit, Fiber, Option, Random, Stream } from "effect"
+import { Cause, Data, Effect, Exit, Fiber, Option, Random, Stream } from "effect"
 import type { Client, ListOptions, WatchEvent } from "../Client.ts"
 import type { KubeError } from "../KubeError.ts"
 import type { KubeObject } from "../KubeObject.ts"
 import type { ResourceType } from "../ResourceType.ts"
 import * as Backoff from "./backoff.ts"
+import * as Elapsed from "./elapsed.ts"
 import type { Partition, Replica } from "./replica.ts"
 import { isOlder } from "./resourceVersion.ts"
 
@@ -70,10 +71,10 @@ const guarded = <E>(
   Effect.uninterruptibleMask((restore) =>
     Effect.gen(function* () {
       let alive = true
-      let heardMs = yield* Clock.currentTimeMillis
+      let heardMs = yield* Elapsed.now
       const session = { alive: () => alive, heard: (nowMs: number) => void (heardMs = nowMs) }
       const fiber = yield* Effect.forkDetach(run(session))
-      const silence: Effect.Effect<void, Stalled> = Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+      const silence: Effect.Effect<void, Stalled> = Effect.flatMap(Elapsed.now, (nowMs) => {
         const restMs = heardMs + idleMs - nowMs
         return restMs <= 0 ? Effect.fail(new Stalled({ idleMs })) : Effect.andThen(Effect.sleep(restMs), silence)
       })
@@ -110,7 +111,7 @@ const sessions = <O extends KubeObject>(options: Options<O>, partition: Partitio
   const follow = (events: Stream.Stream<WatchEvent<O>, KubeError>): Effect.Effect<void, Failure> =>
     guarded(options.idleMs, (session) =>
       Stream.runForEachArray(events, (batch) =>
-        Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
+        Effect.flatMap(Elapsed.now, (nowMs) => {
           if (!session.alive()) return Effect.interrupt
           session.heard(nowMs)
           const regressed = batch.map(apply).find((outcome) => outcome !== undefined)
@@ -187,11 +188,11 @@ export const run = <O extends KubeObject>(options: Options<O>, partition: Partit
 
   return Effect.forever(
     Effect.gen(function* () {
-      const startedMs = yield* Clock.currentTimeMillis
+      const startedMs = yield* Elapsed.now
       const listing = resume === undefined
       const paged = listing && !options.server.streams
       const exit = yield* Effect.exit(session)
-      const livedMs = (yield* Clock.currentTimeMillis) - startedMs
+      const livedMs = (yield* Elapsed.now) - startedMs
       if (partition.listing === undefined) resume = partition.progress
       if (livedMs >= healthyMs) failures = 0
       if (Exit.isFailure(exit)) yield* afterFailure(exit.cause, listing && partition.listing !== undefined)
