@@ -152,3 +152,11 @@ export const cacheObjects = Metric.gauge("berth_cache_objects", { description: "
  * @since 0.1.0
  */
 export const cacheFailures = counter("berth_cache_failures_total", "Lists and watches that failed")
+
+/**
+ * Whether this process leads: 1, or 0 where it does not. By `name`, the Lease's.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const leaderStatus = Metric.gauge("leader_election_master_status", { description: "1 when this process leads" })

@@ -2,7 +2,9 @@
 import { Clock, Duration, Effect, type Scope } from "effect"
 import * as KubeError from "../KubeError.ts"
 import type { Transport, TransportRequest, TransportResponse } from "../Transport.ts"
+import * as Elapsed from "./elapsed.ts"
 import * as Json from "./json.ts"
+import * as Permit from "./permit.ts"
 import * as Status from "./status.ts"
 
 const deadlineDefault = Duration.seconds(30)
@@ -29,15 +31,16 @@ const accepted = Effect.fnUntraced(function* (
   call: Call,
   deadlineMs: number
 ): Effect.fn.Return<TransportResponse, KubeError.KubeError, Scope.Scope> {
-  const endMs = (yield* Clock.currentTimeMillis) + deadlineMs
+  const endMs = (yield* Elapsed.now) + deadlineMs
   while (true) {
+    yield* Permit.demand
     const response = yield* transport.request(call)
     if (response.status >= 200 && response.status < 300) return response
     const text = yield* response.text
-    const nowMs = yield* Clock.currentTimeMillis
-    const retryAfterMs = Status.retryAfterMs(response.headers["retry-after"], nowMs)
+    // It may be a date, and so is compared with the wall clock.
+    const retryAfterMs = Status.retryAfterMs(response.headers["retry-after"], yield* Clock.currentTimeMillis)
     const waitMs = patienceMs(response.status, retryAfterMs)
-    if (waitMs === undefined || nowMs + waitMs >= endMs) {
+    if (waitMs === undefined || (yield* Elapsed.now) + waitMs >= endMs) {
       return yield* Status.fromAnswer(call, { status: response.status, text, retryAfterMs })
     }
     yield* Effect.sleep(waitMs)

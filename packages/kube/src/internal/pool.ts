@@ -3,6 +3,8 @@ import { Data, Effect, Redacted, Stream } from "effect"
 import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from "undici"
 import type { Connection } from "../Connection.ts"
 import type { Identity } from "./credentials.ts"
+import { lastLook } from "./lastLook.ts"
+import * as Permit from "./permit.ts"
 
 /** How long a connection without a request is kept. Shorter than the 60 to 90 s of load balancers and API servers. */
 const keepAliveMs = 30_000
@@ -108,11 +110,11 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
     return dispatcher
   }
 
-  const once = (identity: Identity, request: WireRequest) =>
+  const once = (identity: Identity, request: WireRequest, permit: Permit.Permit) =>
     Effect.acquireRelease(
       Effect.tryPromise({
         try: (signal) =>
-          dispatcherFor(identity).request({
+          lastLook(dispatcherFor(identity), permit).request({
             origin,
             path: request.path,
             method: request.method,
@@ -123,14 +125,17 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
             signal
           }),
         catch: broken
-      }),
+      }).pipe(Effect.catch((error) => (permit.holds() ? Effect.fail(error) : Effect.interrupt))),
       // A body that was not read to its end is of no use any more, nor is its connection.
       ({ body }) => Effect.sync(() => body.on("error", () => {}).destroy()),
       { interruptible: true }
     )
 
   const request = (identity: Identity, request: WireRequest) => {
-    const sent = once(identity, request)
+    const sent = Effect.andThen(
+      Permit.demand,
+      Effect.flatMap(Permit.Permit, (permit) => once(identity, request, permit))
+    )
     // Only a read may be sent twice, since it changes nothing.
     return Effect.map(request.method === "GET" ? Effect.retry(sent, { times: 1, while: wasStale }) : sent, toAnswer)
   }
