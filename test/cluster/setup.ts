@@ -2,7 +2,6 @@
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as Crds from "@berth/operator/Crds"
 import * as ControlPlane from "@berth/testing/ControlPlane"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect, Exit, Scope } from "effect"
@@ -11,8 +10,7 @@ import type { TestProject } from "vitest/node"
 const started = Effect.gen(function* () {
   const build = join(import.meta.dirname, "binaries", "build.sh")
   const binaries = execFileSync(build, { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim()
-  // Here before the controller manager, so that it collects their garbage from the start.
-  const { kubeconfig } = yield* ControlPlane.make({ binaries, definitions: Crds.all })
+  const { kubeconfig } = yield* ControlPlane.make({ binaries })
   const file = join(yield* LocalProcess.temporaryFolder("berth-test"), "kubeconfig")
   writeFileSync(file, kubeconfig, { mode: 0o600 })
   return { binaries, file }

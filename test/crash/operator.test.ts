@@ -41,7 +41,7 @@ interface Kills {
 
 const stage = Layer.provideMerge(
   Caches.layer,
-  Layer.mergeAll(Layer.fresh(Stage.cluster(Option.none())), Layer.fresh(Postgres.layer()), Timeline.silent)
+  Layer.mergeAll(Layer.fresh(Stage.embedded), Layer.fresh(Postgres.layer()), Timeline.silent)
 )
 
 /** Ends when the cluster has changed so many times. */

@@ -38,17 +38,18 @@ const images = [{ match: /\/berth:/u, path: [imageFolder], env: imageEnvironment
 /** Only what this story starts, since a cluster that exists may have Pods of its own. */
 const pods = PodRunner.layer({ images, select: ({ metadata }) => metadata.namespace === sharedNamespace })
 
+/** In this process, with what a cluster has beside its API. */
+export const embedded = Layer.merge(pods, JobController.layer).pipe(
+  Layer.provideMerge(Cluster.client),
+  Layer.provideMerge(Cluster.embedded())
+)
+
+const existing = (kubeconfig: string) =>
+  pods.pipe(Layer.provideMerge(Cluster.client), Layer.provideMerge(Cluster.existing({ kubeconfig })))
+
 /** A cluster, what runs Jobs on it, and a client. */
 export const cluster = (kubeconfig: Option.Option<string>) =>
-  Option.match(kubeconfig, {
-    onNone: () =>
-      Layer.merge(pods, JobController.layer).pipe(
-        Layer.provideMerge(Cluster.client),
-        Layer.provideMerge(Cluster.embedded())
-      ),
-    onSome: (path) =>
-      pods.pipe(Layer.provideMerge(Cluster.client), Layer.provideMerge(Cluster.existing({ kubeconfig: path })))
-  })
+  Option.match(kubeconfig, { onNone: () => embedded, onSome: existing })
 
 /** A cluster that has Berth is left alone: what the story makes it also removes. */
 export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
