@@ -140,13 +140,5 @@ conform("lists", {
     yield* metadata.take(1)
     const table = yield* api.watch(`${mine}&watch=true`, "application/json;as=Table;v=v1;g=meta.k8s.io")
     yield* table.take(1)
-  }),
-  "T3, T4: a watch from before all memory is told that it is gone": {
-    run: run(function* (api: Api) {
-      const watched = yield* api.watch("~/configmaps?watch=true&resourceVersion=1&timeoutSeconds=2")
-      const [line] = yield* watched.quietly(1)
-      yield* api.note("its first line", { type: textAt(line, "type"), reason: textAt(line, "object.reason") })
-    }),
-    differs: "Versions begin at 1 and 10,000 changes are remembered: nothing is too old unless a test compacts."
-  }
+  })
 })
