@@ -58,6 +58,17 @@ export const explained = (cause: Cause.Cause<unknown>, kubeconfig: Option.Option
   return [`The quickstart failed: ${error.message}`, ...(next === undefined ? [] : [next])].join("\n")
 }
 
+/**
+ * On the way out, since the exit of a fiber that was interrupted can say nothing but that. What is said first counts: a failure
+ * while everything was cleaned up more than that somebody stopped the story.
+ */
+const exitWith = (code: number) =>
+  Effect.sync(() => {
+    process.once("exit", () => {
+      process.exitCode ||= code
+    })
+  })
+
 /** Says on standard error what failed, once; an interruption is no failure. */
 export const told =
   (kubeconfig: Option.Option<string>) =>
@@ -66,24 +77,17 @@ export const told =
       const error = Cause.squash(cause)
       if (error instanceof BrokenOff) return Effect.fail(error)
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-      return Effect.andThen(Console.error(`\n${explained(cause, kubeconfig)}`), Effect.fail(new BrokenOff()))
+      return Console.error(`\n${explained(cause, kubeconfig)}`).pipe(
+        Effect.andThen(exitWith(1)),
+        Effect.andThen(Effect.fail(new BrokenOff()))
+      )
     })
 
 /** What a shell reports of a program that Ctrl-C ended. */
 const stoppedCode = 130
 
-/**
- * A story that was stopped before its end does not exit as one that was told. The exit of a fiber that was interrupted can say
- * nothing but that: the code is set on the way out.
- */
+/** A story that was stopped before its end does not exit as one that was told. */
 export const stoppedEarly =
   (outcome: Outcome) =>
   <A, E, R>(story: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
-    Effect.onInterrupt(story, () =>
-      Effect.sync(() => {
-        if (outcome.isFinished) return
-        process.once("exit", () => {
-          process.exitCode = stoppedCode
-        })
-      })
-    )
+    Effect.onInterrupt(story, () => (outcome.isFinished ? Effect.void : exitWith(stoppedCode)))
