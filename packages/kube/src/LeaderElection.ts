@@ -9,7 +9,7 @@
  * - K22: a leader that ends gives the Lease back, and the next one takes it in under 2 s. After a crash that takes the lease duration
  *   and a second at most.
  * - K23: a Lease that is empty, malformed, or was left behind by somebody else is taken over after the lease duration.
- * - K29: `leader_election_master_status` says who leads.
+ * - K29: `leader_election_master_status` says who leads. Where the program has an `Events.Recorder`, an Event says who began to.
  *
  * **Caveats**
  * - What is on its way when the deadline passes may still take effect: change what must never be wrong by compare-and-swap.
@@ -21,6 +21,7 @@
  */
 import { Clock, Context, type Duration, Effect, Layer, Metric, type Scope, Semaphore } from "effect"
 import { Client } from "./Client.ts"
+import * as Events from "./Events.ts"
 import * as Campaign from "./internal/leaderElection/campaign.ts"
 import { guard } from "./internal/leaderElection/guard.ts"
 import * as Settings from "./internal/leaderElection/settings.ts"
@@ -102,6 +103,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const lead = Effect.fnUntraced(function* (won: Campaign.Won, term: Term.Term) {
     yield* Metric.update(status, 1)
     yield* Effect.logInfo(`leads by ${lease}`, { identity: settings.identity })
+    yield* Events.recordIfAny({
+      regarding: won.lease,
+      type: "Normal",
+      reason: "LeaderElection",
+      action: "Lead",
+      note: `${settings.identity} leads.`
+    })
     yield* Tenure.keep(election, term, won)
     yield* Metric.update(status, 0)
     yield* Effect.logWarning(`leads no more by ${lease}`, { identity: settings.identity })

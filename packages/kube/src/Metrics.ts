@@ -160,3 +160,11 @@ export const cacheFailures = counter("berth_cache_failures_total", "Lists and wa
  * @since 0.1.0
  */
 export const leaderStatus = Metric.gauge("leader_election_master_status", { description: "1 when this process leads" })
+
+/**
+ * Events about objects, by `outcome`: `created`, `prolonged`, `dropped` (too many), `failed` (the server did not take it).
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const eventsTotal = counter("berth_events_total", "Events about objects by outcome")

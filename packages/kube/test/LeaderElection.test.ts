@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Arbitrary, Clock, Effect, Exit, Layer, Metric, References, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as Client from "../src/Client.ts"
+import * as Events from "../src/Events.ts"
 import * as LeaderElection from "../src/LeaderElection.ts"
 import * as Metrics from "../src/Metrics.ts"
 import * as Transport from "../src/Transport.ts"
@@ -165,6 +166,25 @@ describe("LeaderElection", () => {
 
         assert.isDefined(second.pollUnsafe())
       }).pipe(Effect.scoped, Effect.provide(Layer.provide(election, wire(server.answer).layer)))
+    }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.effect("K27: who begins to lead says so in an Event of the Lease", () =>
+    Effect.gen(function* () {
+      const reports: Array<Events.Report> = []
+      const recorder = { record: (report: Events.Report) => Effect.sync(() => void reports.push(report)) }
+      const election = LeaderElection.layer({ name: "election", namespace: "shop", identity: "a" })
+      yield* LeaderElection.acquire.pipe(
+        Effect.andThen(TestClock.adjust(0)),
+        Effect.scoped,
+        Effect.provide(Layer.provide(election, wire(leases().answer).layer)),
+        Effect.provideService(Events.Recorder, recorder)
+      )
+
+      assert.lengthOf(reports, 1)
+      assert.deepInclude(reports[0], { type: "Normal", reason: "LeaderElection" })
+      assert.match(reports[0]?.note ?? "", /^a_.* leads\.$/u)
+      assert.strictEqual(reports[0]?.regarding.kind, "Lease")
     }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
   )
 

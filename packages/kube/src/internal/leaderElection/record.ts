@@ -1,5 +1,6 @@
 /** What stands in a Lease. Anybody may have written it, so its type is not trusted when it is read. */
 import type { Lease } from "../../Builtin.ts"
+import { microTime } from "../microTime.ts"
 import { durationMostMs, type Settings } from "./settings.ts"
 
 type Fields = Readonly<Record<string, unknown>>
@@ -11,9 +12,6 @@ const fields = (lease: Lease | undefined): Fields => {
   const spec: unknown = lease?.spec
   return isFields(spec) ? spec : {}
 }
-
-/** The end of the year 9999: the server takes no later time, and a clock that is wrong must not keep a Lease from being renewed. */
-const wallMostMs = 253_402_300_799_999
 
 /** A holder that gives its Lease back says so in this form, which nobody makes by emptying a field or two. */
 const releasedSeconds = 1
@@ -37,31 +35,29 @@ export const durationMs = (lease: Lease, { leaseDurationMs }: Settings): number 
   return theirs <= durationMostMs ? Math.max(leaseDurationMs, theirs) : leaseDurationMs
 }
 
-/**
- * Kubernetes' MicroTime has six decimals. The last three are a count, so that two renewals in a row never write the same,
- * also by a clock that stands still: whoever watches must see a change.
- */
-const microTime = (wallMs: number, count: number): string =>
-  new Date(Math.min(Math.max(wallMs, 0), wallMostMs))
-    .toISOString()
-    .replace("Z", `${String(count % 1000).padStart(3, "0")}Z`)
-
 export interface Writing {
   readonly settings: Settings
   readonly wallMs: number
   readonly count: number
 }
 
-export const renewed = (lease: Lease, { count, wallMs }: Writing): Lease => ({
+/**
+ * The count stands in the last decimals, so that two renewals in a row never write the same, also by a clock that stands still:
+ * whoever watches must see a change.
+ */
+const stamp = ({ count, wallMs }: Writing): string => microTime(wallMs, count)
+
+export const renewed = (lease: Lease, writing: Writing): Lease => ({
   ...lease,
-  spec: { ...lease.spec, renewTime: microTime(wallMs, count) }
+  spec: { ...lease.spec, renewTime: stamp(writing) }
 })
 
 /** The holder's fields; what else stands in the Lease stays. */
-export const claimed = (lease: Lease | undefined, { count, settings, wallMs }: Writing): NonNullable<Lease["spec"]> => {
+export const claimed = (lease: Lease | undefined, writing: Writing): NonNullable<Lease["spec"]> => {
   const before = fields(lease)
   const transitions = before["leaseTransitions"]
-  const now = microTime(wallMs, count)
+  const { settings } = writing
+  const now = stamp(writing)
   return {
     ...before,
     holderIdentity: settings.identity,
@@ -72,12 +68,12 @@ export const claimed = (lease: Lease | undefined, { count, settings, wallMs }: W
   }
 }
 
-export const released = (lease: Lease, { count, wallMs }: Writing): Lease => ({
+export const released = (lease: Lease, writing: Writing): Lease => ({
   ...lease,
   spec: {
     ...lease.spec,
     holderIdentity: "",
     leaseDurationSeconds: releasedSeconds,
-    renewTime: microTime(wallMs, count)
+    renewTime: stamp(writing)
   }
 })
