@@ -84,5 +84,3 @@ export const make = (client: Client["Service"], namespace: string) => {
     }).pipe(Effect.orDie)
   }
 }
-
-export type Outside = ReturnType<typeof make>
