@@ -154,6 +154,14 @@ export const cacheObjects = Metric.gauge("berth_cache_objects", { description: "
 export const cacheFailures = counter("berth_cache_failures_total", "Lists and watches that failed")
 
 /**
+ * HTTP requests to the API server, by `code` (the status, or `<error>` where there was no answer), `method` and `host`.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const requestsTotal = counter("rest_client_requests_total", "HTTP requests by status code, method and host")
+
+/**
  * Whether this process leads: 1, or 0 where it does not. By `name`, the Lease's.
  *
  * @category metrics

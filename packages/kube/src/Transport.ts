@@ -5,6 +5,7 @@
  * **Guarantees**
  * - K2: one pool of kept-alive connections per cluster. Certificates, tokens and exec credentials are read anew when
  *   they are due, and once more when the server answers 401, before that answer is handed on.
+ * - K29: `rest_client_requests_total` counts what was sent, by status code, method and host.
  * - K6: no header, token or body is in any error or log.
  *
  * **Caveats**
@@ -16,6 +17,7 @@ import { Context, Effect, Layer, Redacted, type Scope, Stream } from "effect"
 import type { Connection } from "./Connection.ts"
 import * as Credentials from "./internal/credentials.ts"
 import * as Pool from "./internal/pool.ts"
+import * as RequestCounts from "./internal/requestCounts.ts"
 import { version } from "./internal/version.ts"
 import * as KubeError from "./KubeError.ts"
 
@@ -101,14 +103,19 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
       const pool = yield* Pool.make(connection)
       const prefix = new URL(connection.server).pathname.replace(/\/+$/, "")
 
+      const counted = RequestCounts.make(new URL(connection.server).host)
+
       const send = (request: TransportRequest, identity: Credentials.Identity) =>
         Effect.mapError(
-          pool.request(identity, {
-            method: request.method,
-            path: `${prefix}${request.path}`,
-            headers: { "user-agent": `berth/${version}`, ...request.headers, ...authorization(identity) },
-            body: request.body
-          }),
+          counted(
+            request.method,
+            pool.request(identity, {
+              method: request.method,
+              path: `${prefix}${request.path}`,
+              headers: { "user-agent": `berth/${version}`, ...request.headers, ...authorization(identity) },
+              body: request.body
+            })
+          ),
           (cause) => new KubeError.Unreachable({ ...request.about, cause })
         )
 

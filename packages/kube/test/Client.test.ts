@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Layer, Result, Schema, Stream } from "effect"
+import { Effect, Fiber, Layer, Logger, References, Result, Schema, Stream, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Builtin from "../src/Builtin.ts"
 import * as Client from "../src/Client.ts"
@@ -275,6 +275,47 @@ describe("Client: objects", () => {
 })
 
 describe("Client: deadlines and errors", () => {
+  it.effect("K29: a request is one span and one line at debug, which say what was asked and the status", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const lines: Array<unknown> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const { layer } = wire(() => json(404, refusal(404, "NotFound")))
+    return Effect.gen(function* () {
+      const client = yield* Client.Client
+
+      yield* Effect.flip(client.get(Builtin.ConfigMap, web))
+
+      assert.deepStrictEqual(
+        spans.map(({ attributes, kind, name }) => [name, kind, Object.fromEntries(attributes)]),
+        [
+          [
+            "kube.get",
+            "client",
+            {
+              "http.request.method": "GET",
+              "http.response.status_code": 404,
+              "k8s.resource": "configmaps",
+              "k8s.namespace.name": web.namespace,
+              "k8s.object.name": web.name
+            }
+          ]
+        ]
+      )
+      assert.deepStrictEqual(lines, [[`get configmaps ${web.namespace}/${web.name}: 404`]])
+    }).pipe(
+      Effect.provide(layer),
+      Effect.withTracer(tracer),
+      Effect.provide(Logger.layer([Logger.make(({ message }) => void lines.push(message))])),
+      Effect.provideService(References.MinimumLogLevel, "Debug")
+    )
+  })
+
   it.effect("K3: a request without a deadline of its own ends after 30 seconds, and not before", () => {
     const { layer } = wire(() => Effect.never)
     return Effect.gen(function* () {

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Redacted, Scope, Stream } from "effect"
+import { Effect, Exit, Fiber, Layer, Metric, Redacted, Scope, Stream } from "effect"
 import { TestClock } from "effect/testing"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,6 +7,7 @@ import { join } from "node:path"
 import packageJson from "../package.json" with { type: "json" }
 import * as Connection from "../src/Connection.ts"
 import { version } from "../src/internal/version.ts"
+import * as Metrics from "../src/Metrics.ts"
 import * as Transport from "../src/Transport.ts"
 import { makeAuthority } from "./support/certificates.ts"
 import { httpProxy, socksProxy } from "./support/proxies.ts"
@@ -66,6 +67,42 @@ const token = (received: { readonly headers: { readonly authorization?: string |
   received.headers.authorization
 
 describe("Transport", () => {
+  it.live(
+    "K29: rest_client_requests_total counts requests by status code, method and host, also those without an answer",
+    () =>
+      Effect.gen(function* () {
+        const server = yield* serve((_, index) =>
+          index === 3 ? (response) => response.destroy() : index === 4 ? silence : { status: index === 2 ? 409 : 200 }
+        )
+        const { read } = yield* open({ server: server.url })
+        const host = new URL(server.url).host
+        const count = (code: string, method: string) =>
+          Effect.map(
+            Metric.value(Metric.withAttributes(Metrics.requestsTotal, { code, method, host })),
+            (state) => state.count
+          )
+
+        yield* read("GET")
+        yield* read("GET")
+        yield* read("PATCH")
+        yield* Effect.flip(read("POST"))
+        const hung = yield* Effect.forkChild(read("PUT"), { startImmediately: true })
+        yield* server.until(() => server.received.length === 5)
+        yield* Fiber.interrupt(hung)
+
+        assert.deepStrictEqual(
+          yield* Effect.all([
+            count("200", "GET"),
+            count("409", "PATCH"),
+            count("<error>", "POST"),
+            count("<error>", "PUT"),
+            count("<error>", "GET")
+          ]),
+          [2, 1, 1, 1, 0]
+        )
+      }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
   it("the version is that of the package", () => {
     assert.strictEqual(version, packageJson.version)
   })

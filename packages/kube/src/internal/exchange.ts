@@ -35,6 +35,8 @@ const accepted = Effect.fnUntraced(function* (
   while (true) {
     yield* Permit.demand
     const response = yield* transport.request(call)
+    yield* Effect.annotateCurrentSpan("http.response.status_code", response.status)
+    yield* Effect.logDebug(`${KubeError.describe(call.about)}: ${response.status}`)
     if (response.status >= 200 && response.status < 300) return response
     const text = yield* response.text
     // It may be a date, and so is compared with the wall clock.
@@ -56,6 +58,7 @@ const withDeadline = <A, R>(call: Call, effect: (deadlineMs: number) => Effect.E
     Effect.withSpan(`kube.${call.about.verb}`, {
       kind: "client",
       attributes: {
+        "http.request.method": call.method,
         "k8s.resource": call.about.resource,
         "k8s.namespace.name": call.about.namespace ?? "",
         "k8s.object.name": call.about.name ?? ""
