@@ -29,6 +29,8 @@ export interface Quickstart {
   readonly ended: Effect.Effect<Ended>
   /** To npm alone, or to all processes in the foreground, as a terminal does. */
   readonly signal: (signal: NodeJS.Signals, to: "npm" | "group") => Effect.Effect<void>
+  /** Ends the operator without a warning. */
+  readonly killOperator: Effect.Effect<void>
   /** As somebody at the keyboard. */
   readonly type: (text: string) => Effect.Effect<void>
   /** The folder that it takes for the machine's `/tmp`. */
@@ -46,15 +48,20 @@ export interface Options {
   readonly command?: ReadonlyArray<string>
 }
 
+interface Process {
+  readonly pid: number
+  readonly command: string
+}
+
 /** All that this run starts has the token in its command line or in a variable: nothing else does. */
-const marked = (token: string): ReadonlyArray<string> =>
+const marked = (token: string): ReadonlyArray<Process> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/u.test(name) && Number(name) !== process.pid)
     .flatMap((pid) => {
       try {
         const command = readFileSync(`/proc/${pid}/cmdline`, "utf8")
         const isOurs = `${command}\0${readFileSync(`/proc/${pid}/environ`, "utf8")}`.includes(token)
-        return isOurs ? [`process ${pid}: ${command.replaceAll("\0", " ").slice(0, 160)}`] : []
+        return isOurs ? [{ pid: Number(pid), command: command.replaceAll("\0", " ") }] : []
       } catch {
         // It has ended meanwhile, or is another user's.
         return []
@@ -148,7 +155,7 @@ export const start = Effect.fn("quickstart")(function* (
   const left = Effect.gen(function* () {
     const open = yield* Effect.filter(portsIn(output), isOpen)
     return [
-      ...marked(token),
+      ...marked(token).map(({ command, pid }) => `process ${pid}: ${command.slice(0, 160)}`),
       // Beside them there is a cache of npm's own.
       ...readdirSync(folder).flatMap((name) => (name.startsWith("berth-") ? [`file ${name}`] : [])),
       ...open.map((port) => `port ${port} is open`)
@@ -166,6 +173,10 @@ export const start = Effect.fn("quickstart")(function* (
         if (to === "group") toGroup(child, signal)
         else child.kill(signal)
       }),
+    killOperator: Effect.sync(() => {
+      const operators = marked(token).filter(({ command }) => /^\S*node .*operator\/src\/main\.ts run /u.test(command))
+      operators.forEach(({ pid }) => process.kill(pid, "SIGKILL"))
+    }),
     type: (text) => Effect.sync(() => void child.stdin.write(text)),
     gone: (within) =>
       Effect.repeat(left, { until: (found) => found.length === 0, schedule: Schedule.spaced("50 millis") }).pipe(
