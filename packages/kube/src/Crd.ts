@@ -5,6 +5,7 @@
  * - K24: the schema is structural, with descriptions, defaults, enums, formats, CEL rules, list-map keys, printer columns, short
  *   names, categories, the status subresource, and a bound on every list, map and string. What it accepts the codec decodes, and
  *   what the codec encodes it accepts.
+ * - K28: the schemas of several versions have each other's fields, so that none is lost whichever version an object is written through.
  * - The same kind gives the same bytes.
  *
  * **Caveats**
@@ -16,6 +17,8 @@
  */
 import type { Schema } from "effect"
 import { schema } from "./internal/structural.ts"
+import { refuse } from "./internal/structuralNode.ts"
+import { complete } from "./internal/versions.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import type { Scope } from "./ResourceType.ts"
 
@@ -117,17 +120,47 @@ const root = ({ description, spec, status }: Definition) => ({
   }
 })
 
+const versionOf = (definition: Definition, others: ReadonlyArray<Definition>, storage: boolean) => {
+  const { columns = [] } = definition
+  const { properties, ...rest } = root(definition)
+  const whole = (part: "spec" | "status") =>
+    complete(
+      properties[part],
+      others.map((other) => schema(other[part], part)),
+      [part]
+    )
+  return {
+    name: definition.version,
+    served: true,
+    storage,
+    subresources: { status: {} },
+    ...(columns.length > 0 && { additionalPrinterColumns: columns.map(printed) }),
+    schema: {
+      openAPIV3Schema: { ...rest, properties: { ...properties, spec: whole("spec"), status: whole("status") } }
+    }
+  }
+}
+
 /**
- * Makes the CustomResourceDefinition.
+ * Makes the CustomResourceDefinition of a kind in several versions. Objects are stored in the first one.
  *
- * **Errors**: throws `Unrepresentable` with the path of whatever a structural schema cannot say, or of a list, map or string without
- * a bound: the kind has to be written otherwise.
+ * **Details**: the versions have to say the same where both say something. What only some of them have is optional or has a default, and
+ * the others carry it: their schemas keep it, their codecs do not show it.
+ *
+ * **Errors**: throws `Unrepresentable` where {@link make} does, and where an object of one version could not be read in another: another
+ * type, bound, rule or default, or a field that only one of them needs.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const make = (definition: Definition): Crd => {
-  const { categories, columns = [], group, kind, plural, scope, shortNames, version } = definition
+export const makeVersions = (stored: Definition, others: ReadonlyArray<Definition>): Crd => {
+  const { categories, group, kind, plural, scope, shortNames } = stored
+  const all = [stored, ...others]
+  for (const [index, other] of all.entries()) {
+    const named = other.group === group && other.kind === kind && other.plural === plural && other.scope === scope
+    if (!named) refuse([other.version], "another kind")
+    if (all.findIndex(({ version }) => version === other.version) !== index) refuse([other.version], "twice")
+  }
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -143,16 +176,24 @@ export const make = (definition: Definition): Crd => {
         ...(shortNames && { shortNames: [...shortNames] }),
         ...(categories && { categories: [...categories] })
       },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          ...(columns.length > 0 && { additionalPrinterColumns: columns.map(printed) }),
-          schema: { openAPIV3Schema: root(definition) }
-        }
-      ]
+      versions: all.map((each) =>
+        versionOf(
+          each,
+          all.filter((other) => other !== each),
+          each === stored
+        )
+      )
     }
   }
 }
+
+/**
+ * Makes the CustomResourceDefinition.
+ *
+ * **Errors**: throws `Unrepresentable` with the path of whatever a structural schema cannot say, or of a list, map or string without
+ * a bound: the kind has to be written otherwise.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = (definition: Definition): Crd => makeVersions(definition, [])

@@ -4,6 +4,7 @@
  * **Guarantees**
  * - K1: decoding gives a view for reading. What the schema does not know is not in the view, so writes are patches or applies of
  *   encoded parts, never a decoded object that is written back.
+ * - K28: an object of a kind in several versions keeps every field, whichever version it is written through.
  * - K24: what the CRD accepts `decode` decodes, and what the encoders encode it accepts.
  *
  * @since 0.1.0
@@ -278,3 +279,34 @@ export const make = <
  * @since 0.1.0
  */
 export const crd = (kind: Declared): Crd.Crd => Crd.make(kind)
+
+/**
+ * The CustomResourceDefinition of a kind that is served in several versions, each a kind of its own to this program. Objects are stored
+ * in the first one, and keep every field whichever version they are written through.
+ *
+ * **Caveats**
+ * - Store the old version until no program that does not know the new one may come back: a version that was stored cannot be taken out of
+ *   the definition before every object has been written again and the version is gone from `status.storedVersions`.
+ *
+ * **Errors**: throws `Crd.Unrepresentable`, as `Crd.makeVersions` does.
+ *
+ * **Example** (A new version with one more field)
+ * ```ts
+ * import * as Kind from "@berth/kube/Kind"
+ * import { Schema } from "effect"
+ *
+ * const common = { group: "example.dev", kind: "Greeting", scope: "Namespaced", status: Schema.Struct({}) } as const
+ * const name = Kind.Text(1, 64)
+ * export const GreetingV1 = Kind.make({ ...common, version: "v1", spec: Schema.Struct({ name }) })
+ * export const GreetingV2 = Kind.make({
+ *   ...common, version: "v2", spec: Schema.Struct({ name, times: Kind.Port.pipe(Kind.withDefault(1)) })
+ * })
+ *
+ * const crd = Kind.crdOfVersions(GreetingV1, GreetingV2)
+ * ```
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const crdOfVersions = (stored: Declared, ...others: ReadonlyArray<Declared>): Crd.Crd =>
+  Crd.makeVersions(stored, others)
