@@ -72,7 +72,7 @@ describe("Slices", () => {
           ["deprovision", "1"]
         ]
       )
-    }).pipe(Effect.scoped, Bench.quiet)
+    }).pipe(Bench.test)
   )
 
   it.effect(
@@ -91,7 +91,7 @@ describe("Slices", () => {
           })
           checked(`died after ${what}, its write ${index + 1}`, lived)
         }
-      }).pipe(Effect.scoped, Bench.quiet),
+      }).pipe(Bench.test),
     60_000
   )
 
@@ -111,7 +111,7 @@ describe("Slices", () => {
           const lived = yield* life(bench, `shop-${seed}`, { at, when, outcome: "times out" })
           checked(`no answers, seed ${seed}`, lived)
         }
-      }).pipe(Effect.scoped, Bench.quiet),
+      }).pipe(Bench.test),
     20_000
   )
 })

@@ -6,13 +6,14 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Kind from "@berth/kube/Kind"
+import type * as KubeError from "@berth/kube/KubeError"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import * as Requeue from "@berth/kube/Requeue"
 import * as Manager from "@berth/provisioners/Manager"
 import * as Cluster from "@berth/testing/Cluster"
 import { EmbeddedCluster } from "@berth/testing/EmbeddedCluster"
 import { assert } from "@effect/vitest"
-import { Context, Effect, Layer, Option, References } from "effect"
+import { Context, Effect, Layer, Option, References, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Environment } from "../../src/Environment.ts"
 import { EnvironmentTemplate } from "../../src/EnvironmentTemplate.ts"
@@ -96,6 +97,10 @@ const recordsOf = (client: Client["Service"], settings: Settings["Service"]): Re
 interface ProcessOptions {
   readonly instance?: string
   readonly fault?: Faults.Fault | undefined
+  /** After each write that took effect. */
+  readonly look?: (about: KubeError.Request) => Effect.Effect<void>
+  /** Around the client of this process. */
+  readonly wrap?: (client: Client["Service"]) => Client["Service"]
   /** Instead of the API server's word: what a cache shows. */
   readonly records?: (truth: Records["Service"]) => Records["Service"]
 }
@@ -154,7 +159,7 @@ const build = Effect.gen(function* () {
   const slice = Effect.fnUntraced(function* (
     of: string,
     sharedName = "postgres",
-    desired: "Reserved" | "Bound" = "Bound"
+    fields: { readonly desired?: "Reserved" | "Bound"; readonly arrivedAt?: string } = {}
   ) {
     const consumer = yield* client.get(Environment, at(of))
     const target = yield* client.get(SharedComponent, at(sharedName))
@@ -167,7 +172,8 @@ const build = Effect.gen(function* () {
         sharedComponent: { name: sharedName, uid: sharedUid },
         sliceId: Names.sliceId({ environmentUid: uid, component: "db", sharedComponentUid: sharedUid }),
         arrivedAt: `2026-01-01T00:00:00.${micros}Z`,
-        desired
+        desired: "Bound",
+        ...fields
       }
     })
   }, Effect.orDie)
@@ -210,8 +216,8 @@ const build = Effect.gen(function* () {
   /** The operator as a process: what it remembers is its own, and it may die at a write. */
   const operator = Effect.fnUntraced(function* (options: ProcessOptions = {}) {
     const settings = settingsOf(options.instance ?? `berth-${++processes}`)
-    const faults = Faults.make(client, options.fault, ({ resource }) =>
-      resource === Slice.plural ? recorded : Effect.void
+    const faults = Faults.make(options.wrap?.(client) ?? client, options.fault, (about) =>
+      Effect.andThen(about.resource === Slice.plural ? recorded : Effect.void, options.look?.(about) ?? Effect.void)
     )
     const leases = yield* Layer.build(
       ProvisionLeases.layer().pipe(Layer.provide(Layer.succeed(Settings, settings)), Layer.fresh)
@@ -239,7 +245,7 @@ const build = Effect.gen(function* () {
       const exit = yield* Effect.exit(Effect.provideContext(served, context))
       return faults.isDead() ? "died" : yield* exit
     })
-    return { pass, writes: faults.writes, context }
+    return { pass, writes: faults.writes, reads: faults.reads, context }
   })
   type Operator = Effect.Success<ReturnType<typeof operator>>
 
@@ -265,6 +271,15 @@ const build = Effect.gen(function* () {
     yield* client.delete(Slice, at(name))
   }, Effect.orDie)
 
+  /** Who has a place, by name of the record; a UID where there is none. */
+  const holders = Effect.fnUntraced(function* (sharedName = "postgres") {
+    const found = yield* Effect.option(client.get(Builtin.ConfigMap, at(Names.ledger(sharedName))))
+    const { items } = yield* client.list(Slice, { namespace: management })
+    const text = Option.getOrUndefined(found)?.data?.["members"] ?? "[]"
+    const members = yield* Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Array(Schema.String)))(text)
+    return members.map((uid) => items.find(({ metadata }) => metadata.uid === uid)?.metadata.name ?? uid)
+  }, Effect.orDie)
+
   const kept = Effect.fnUntraced(function* (id: string) {
     return decoded(yield* client.get(Builtin.Secret, at(Names.keptBinding(id))))
   }, Effect.orDie)
@@ -288,10 +303,12 @@ const build = Effect.gen(function* () {
     operator,
     drive,
     release,
+    holders,
     kept,
     copy,
     edit: <O extends KubeObject>(type: Parameters<typeof client.get<O>>[0], name: string, patch: object) =>
       Effect.orDie(client.patch(type, at(name), { type: "merge", patch })),
+    removeOnce: (type: Parameters<typeof client.get>[0], name: string) => Effect.ignore(client.delete(type, at(name))),
     remove: (type: Parameters<typeof client.get>[0], name: string, namespace?: string) =>
       Effect.orDie(client.delete(type, { name, namespace: namespace ?? management }))
   }
@@ -307,5 +324,6 @@ export const make = Effect.fnUntraced(function* (maxConsumers?: number) {
   return bench
 })
 
-/** What a test expects of the log it reads itself. */
-export const quiet = Effect.provideService(References.MinimumLogLevel, "None")
+/** A test of its own, which says nothing: what it expects of the log it reads itself. */
+export const test = <A>(self: Effect.Effect<A, never, Scope.Scope>): Effect.Effect<A> =>
+  Effect.provideService(Effect.scoped(self), References.MinimumLogLevel, "None")

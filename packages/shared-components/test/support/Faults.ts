@@ -16,6 +16,8 @@ export interface Faults {
   readonly client: Client["Service"]
   /** What was written so far, in words. */
   readonly writes: ReadonlyArray<string>
+  /** The same for what was read. */
+  readonly reads: ReadonlyArray<string>
   /** Whether the process has died: from then on every request is a defect, and has no effect. */
   readonly isDead: () => boolean
 }
@@ -31,6 +33,7 @@ export const make = (
   look: (about: KubeError.Request) => Effect.Effect<void> = () => Effect.void
 ): Faults => {
   const writes: Array<string> = []
+  const reads: Array<string> = []
   let isDead = false
 
   const end = (about: KubeError.Request): Effect.Effect<never, KubeError.KubeError> => {
@@ -39,7 +42,11 @@ export const make = (
     return death
   }
 
-  const living = <A>(request: Effect.Effect<A, KubeError.KubeError>) => Effect.suspend(() => (isDead ? death : request))
+  const living = <A>(read: string, request: Effect.Effect<A, KubeError.KubeError>) =>
+    Effect.suspend((): Effect.Effect<A, KubeError.KubeError> => {
+      reads.push(read)
+      return isDead ? death : request
+    })
 
   const counted = <A>(about: KubeError.Request, write: Effect.Effect<A, KubeError.KubeError>) =>
     Effect.suspend((): Effect.Effect<A, KubeError.KubeError> => {
@@ -59,11 +66,12 @@ export const make = (
 
   return {
     writes,
+    reads,
     isDead: () => isDead,
     client: {
       ...client,
-      get: (type, ref, options) => living(client.get(type, ref, options)),
-      list: (type, options) => living(client.list(type, options)),
+      get: (type, ref, options) => living(`get ${type.plural} ${ref.name}`, client.get(type, ref, options)),
+      list: (type, options) => living(`list ${type.plural}`, client.list(type, options)),
       create: (type, object, options) =>
         counted(about("create", type, { name: object.metadata.name ?? "" }), client.create(type, object, options)),
       update: (type, object, options) =>
