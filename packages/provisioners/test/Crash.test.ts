@@ -126,7 +126,7 @@ describe("A manager that dies", () => {
       Effect.gen(function* () {
         const { missed, runs, skipped, writes } = yield* Crash.explore(scenario)
 
-      assert.deepStrictEqual([missed, skipped, runs], [0, 0, 1 + 2 * writes.length])
+        assert.deepStrictEqual([missed, skipped, runs], [0, 0, 1 + 2 * writes.length])
         assert.includeMembers(
           [...writes],
           [
