@@ -115,7 +115,8 @@ export const restoreCredentials = (
   owner: Owner,
   namespace: string,
   generatedSecret: string
-): Effect.Effect<Credentials, ProvisionError, Client> => credentials(owner, namespace, Effect.succeed(generatedSecret))
+): Effect.Effect<Credentials, ProvisionError, Client> =>
+  Effect.map(credentials(owner, namespace, Effect.succeed(generatedSecret)), ({ uid }) => ({ generatedSecret, uid }))
 
 /**
  * Removes the credentials, which the kept binding holds by now.

@@ -13,7 +13,7 @@ import * as Manager from "@berth/provisioners/Manager"
 import * as Cluster from "@berth/testing/Cluster"
 import { EmbeddedCluster } from "@berth/testing/EmbeddedCluster"
 import { assert } from "@effect/vitest"
-import { Context, Effect, Layer, Option, References, Schema, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, Option, References, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
 import { Environment } from "../../src/Environment.ts"
 import { EnvironmentTemplate } from "../../src/EnvironmentTemplate.ts"
@@ -255,12 +255,14 @@ const build = Effect.gen(function* () {
       const before = yield* cluster.resourceVersion
       const next = yield* operator.pass(name)
       if (next === "died") return "died"
-      if (yield* outside.work) yield* recorded
+      const hasWorked = yield* outside.work
+      if (hasWorked) yield* recorded
       const now = yield* phase(name)
       if (now === goal && (goal === "gone" || (yield* cluster.resourceVersion) === before)) return now
-      if ((yield* cluster.resourceVersion) !== before) continue
-      if (next._tag === "None") return now
-      yield* TestClock.adjust(next.after)
+      if (hasWorked) continue
+      // Whole milliseconds, as clocks have them.
+      if (next._tag === "After") yield* TestClock.adjust(Math.ceil(Duration.toMillis(next.after)))
+      else if ((yield* cluster.resourceVersion) === before) return now
     }
     return yield* Effect.die(new Error(`${name} never became ${goal}`))
   })

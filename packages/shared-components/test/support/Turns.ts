@@ -18,7 +18,7 @@ const others = Effect.promise(() => new Promise<void>((resume) => setImmediate(r
 
 export const make = (random: () => number) => {
   const waiting: Array<Deferred.Deferred<void>> = []
-  let active = 0
+  const processes = { active: 0 }
 
   const turn = <A>(request: Effect.Effect<A, KubeError.KubeError>): Effect.Effect<A, KubeError.KubeError> =>
     Effect.gen(function* () {
@@ -41,8 +41,8 @@ export const make = (random: () => number) => {
 
   /** Gives turns until all processes have ended; each time when every one of them waits for its own. */
   const turns = Effect.gen(function* () {
-    while (active > 0) {
-      if (waiting.length < active) yield* others
+    while (processes.active > 0) {
+      if (waiting.length < processes.active) yield* others
       else {
         const [next] = waiting.splice(Math.floor(random() * waiting.length), 1)
         if (next !== undefined) yield* Deferred.succeed(next, undefined)
@@ -50,13 +50,13 @@ export const make = (random: () => number) => {
     }
   })
 
-  const run = (processes: ReadonlyArray<Effect.Effect<void>>): Effect.Effect<void> =>
+  const run = (all: ReadonlyArray<Effect.Effect<void>>): Effect.Effect<void> =>
     Effect.suspend(() => {
-      active = processes.length
-      const counted = processes.map((each) =>
+      processes.active = all.length
+      const counted = all.map((each) =>
         Effect.ensuring(
           each,
-          Effect.sync(() => active--)
+          Effect.sync(() => processes.active--)
         )
       )
       return Effect.all([...counted, turns], { concurrency: "unbounded", discard: true })
