@@ -22,6 +22,10 @@ const waiting = Effect.fnUntraced(function* (bench: Bench.Bench, names: Readonly
   return slices.map(nameOf)
 })
 
+/** An environment with a slice of which it only wants the place so far. */
+const reserved = (bench: Bench.Bench, name: string) =>
+  Effect.andThen(bench.environment(name), bench.slice(name, "postgres", { desired: "Reserved" }))
+
 const positionOf = (bench: Bench.Bench, name: string) =>
   Effect.map(bench.read(name), (found) => Option.getOrUndefined(found)?.status?.position)
 
@@ -250,15 +254,33 @@ describe("Admission", () => {
     Effect.gen(function* () {
       const bench = yield* Bench.make(2)
       const operator = yield* bench.operator()
-      const [a = "", b = ""] = yield* waiting(bench, ["a", "b"])
-      while ((yield* bench.phase(a)) === "Waiting") yield* operator.pass(a)
+      const a = nameOf(yield* reserved(bench, "a"))
+      const [b = ""] = yield* waiting(bench, ["b"])
+      yield* bench.drive(operator, a, "Reserved")
       yield* bench.edit(SharedComponent, "postgres", { metadata: { finalizers: ["berth.dev/test"] } })
       yield* bench.remove(SharedComponent, "postgres")
 
       yield* operator.pass(b)
+      yield* bench.edit(Slice, a, { spec: { desired: "Bound" } })
 
       assert.deepStrictEqual([yield* bench.phase(b), yield* reasonOf(bench, b)], ["Waiting", "closing"])
       assert.strictEqual(yield* bench.drive(operator, a, "Bound"), "Bound")
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S1: a ledger that is lost is made again with everybody who has a place, used or not", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const operator = yield* bench.operator()
+      const a = nameOf(yield* reserved(bench, "a"))
+      const [b = ""] = yield* waiting(bench, ["b"])
+      yield* bench.drive(operator, a, "Reserved")
+      yield* Effect.orDie(bench.client.delete(Builtin.ConfigMap, ledger))
+
+      yield* operator.pass(b)
+
+      assert.strictEqual(yield* bench.phase(b), "Waiting")
+      assert.deepStrictEqual(yield* bench.holders(), [a])
     }).pipe(Bench.test)
   )
 
