@@ -2,7 +2,7 @@
  * What a slice's scripts and bindings know of the instance that serves it: the keys of its Secret.
  *
  * **Guarantees**
- * - S11: the Secret is read as it is now; where it is gone, its backup is read instead, so that a teardown does not need it.
+ * - S11: the Secret is read as it is now; where it is gone, its own backup is read instead, so that a teardown does not need it.
  *
  * @since 0.1.0
  */
@@ -16,6 +16,7 @@ import { Effect, Option } from "effect"
 import { orNone } from "./internal/request.ts"
 import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
+import { sharedComponentUidLabel } from "./Records.ts"
 import { Settings } from "./Settings.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -89,39 +90,42 @@ export const readOrBackup = Effect.fn("Instance.readOrBackup")(function* (
   const { managementNamespace } = yield* Settings
   const found = yield* Manager.input(Builtin.Secret, { name: reference.secret, namespace: reference.namespace })
   if (Option.isSome(found)) return secretData.decoded(found.value)
-  const ref = { name: Names.instanceSecret(sharedComponent), namespace: managementNamespace }
+  const ref = { name: backupOf(sharedComponent, reference.secret), namespace: managementNamespace }
   const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
   if (Option.isNone(kept)) return yield* Reasons.secret_missing(reference)
   return secretData.decoded(kept.value)
 })
 
 /**
- * Keeps a copy of the Secret in the management namespace, for teardowns after it is gone.
+ * Keeps a copy of the Secret in the management namespace, for teardowns after it is gone. Each Secret that a shared component had has
+ * a copy of its own: who was made on an earlier instance is not torn down on a later one.
  *
  * @category operations
  * @since 0.1.0
  */
 export const backUp = Effect.fn("Instance.backUp")(function* (
   sharedComponent: Names.Identity,
+  secret: string,
   values: Values
 ): Effect.fn.Return<void, ProvisionError, Client | Settings> {
   const { managementNamespace: namespace } = yield* Settings
   const client = yield* Client
-  const ref = { name: Names.instanceSecret(sharedComponent), namespace }
+  const ref = { name: backupOf(sharedComponent, secret), namespace }
   const kept = yield* orNone(client.get(Builtin.Secret, ref))
   const data = secretData.encoded(values)
   if (Option.isSome(kept) && sameData(kept.value.data ?? {}, data)) return
-  const draft = { metadata: { ...ref, annotations: { [ownerAnnotation]: sharedComponent.uid } }, type: "Opaque", data }
+  const mark = { [sharedComponentUidLabel]: sharedComponent.uid }
+  const draft = { metadata: { ...ref, labels: mark, annotations: mark }, type: "Opaque", data }
   yield* KubeFailure.classified(
     Option.match(kept, {
       onNone: () => client.create(Builtin.Secret, draft),
-      onSome: (secret) => client.update(Builtin.Secret, { ...secret, data })
+      onSome: (before) => client.update(Builtin.Secret, { ...before, data })
     })
   )
 })
 
 /**
- * Forgets the copy.
+ * Forgets the copies.
  *
  * @category operations
  * @since 0.1.0
@@ -130,11 +134,21 @@ export const removeBackup = Effect.fn("Instance.removeBackup")(function* (
   sharedComponent: Names.Identity
 ): Effect.fn.Return<void, ProvisionError, Client | Settings> {
   const { managementNamespace: namespace } = yield* Settings
-  const ref = { name: Names.instanceSecret(sharedComponent), namespace }
-  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, ref)))
+  const client = yield* Client
+  const labelSelector = `${sharedComponentUidLabel}=${sharedComponent.uid}`
+  const { items } = yield* KubeFailure.classified(client.list(Builtin.Secret, { namespace, labelSelector }))
+  // The label is an index; the annotation is what says whose it is.
+  const copies = items.filter(({ metadata }) => metadata.annotations?.[sharedComponentUidLabel] === sharedComponent.uid)
+  yield* Effect.forEach(
+    copies,
+    ({ metadata: { name, uid } }) =>
+      orNone(client.delete(Builtin.Secret, { name, namespace }, { preconditions: { uid } })),
+    { discard: true }
+  )
 })
 
-const ownerAnnotation = "berth.dev/shared-component-uid"
+const backupOf = ({ name, uid }: Names.Identity, secret: string): string =>
+  Names.instanceSecret({ name, uid: `${uid}/${secret}` })
 
 const sameData = (a: Values, b: Values): boolean => {
   const keys = Object.keys(a)

@@ -85,8 +85,8 @@ export const inOrder = (wants: ReadonlyArray<Want>): ReadonlyArray<Want> =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const isKept = ({ metadata, spec }: RawSlice): boolean =>
-  metadata.deletionTimestamp === undefined && spec.desired !== "Released"
+/** One that somebody deleted by hand is kept, too: it is served until it is given up (S6). */
+const isKept = ({ spec }: RawSlice): boolean => spec.desired !== "Released"
 
 const isAdopted = ({ spec }: RawSlice): boolean => spec.adoptedBy !== undefined
 

@@ -147,7 +147,7 @@ const serve = Effect.fnUntraced(function* (
   const { sharedNamespace } = yield* Settings
   const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
   const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
-  yield* Instance.backUp(shared.metadata, values)
+  yield* Instance.backUp(shared.metadata, reference.secret, values)
 })
 
 const providerOf = Effect.fnUntraced(function* (

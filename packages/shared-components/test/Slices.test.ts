@@ -1,5 +1,6 @@
 import * as Builtin from "@berth/kube/Builtin"
 import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Identifier from "@berth/provisioners/Identifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Option, References } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,6 +9,7 @@ import { Environment } from "../src/Environment.ts"
 import { EnvironmentTemplate } from "../src/EnvironmentTemplate.ts"
 import * as Instance from "../src/Instance.ts"
 import type { RawSlice } from "../src/Records.ts"
+import * as Reservations from "../src/Reservations.ts"
 import { SharedComponent } from "../src/SharedComponent.ts"
 import { SharedComponentProvider } from "../src/SharedComponentProvider.ts"
 import { Slice } from "../src/Slice.ts"
@@ -81,7 +83,7 @@ describe("Slices", () => {
       const { credentials, id, operator, record, slice } = yield* boundSlice(bench)
       const instance = { host: "pg.test", port: "5432", password: Bench.marker }
       yield* Effect.orDie(
-        Effect.provideContext(Instance.backUp(slice.spec.sharedComponent, instance), operator.context)
+        Effect.provideContext(Instance.backUp(slice.spec.sharedComponent, "pg", instance), operator.context)
       )
       yield* edit(bench, slice)
 
@@ -90,6 +92,35 @@ describe("Slices", () => {
 
       assert.deepInclude(bench.outside.runs.at(-1), { action: "deprovision", sliceId: id, secret: credentials })
       assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.slices.size], [[], 0])
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S11: a slice of an earlier instance is torn down with what that one's Secret was, not a later one's", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { operator, record, slice } = yield* boundSlice(bench)
+      const { sharedComponent } = slice.spec
+      const backups = Effect.gen(function* () {
+        yield* Instance.backUp(sharedComponent, "pg", { host: "a", port: "1", password: "first" })
+        yield* Instance.backUp(sharedComponent, "later", { host: "b", port: "2", password: "later" })
+        yield* Instance.backUp(sharedComponent, "pg", { host: "a", port: "1", password: "second" })
+      })
+      const copies = Effect.orDie(
+        bench.client.list(Builtin.Secret, {
+          namespace: Bench.management,
+          labelSelector: `berth.dev/shared-component-uid=${sharedComponent.uid}`
+        })
+      )
+      yield* Effect.orDie(Effect.provideContext(backups, operator.context))
+      yield* bench.remove(Builtin.Secret, "pg", Bench.shared)
+
+      yield* bench.release(record)
+      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+
+      assert.deepInclude(bench.outside.runs.at(-1), { action: "deprovision", admin: "second" })
+      assert.lengthOf((yield* copies).items, 2)
+      yield* Effect.orDie(Effect.provideContext(Instance.removeBackup(sharedComponent), operator.context))
+      assert.lengthOf((yield* copies).items, 0)
     }).pipe(Bench.test)
   )
 
@@ -253,6 +284,24 @@ describe("Slices", () => {
       assert.strictEqual(bench.outside.slices.size, 1)
       yield* bench.edit(Slice, record, { spec: { desired: "Released" } })
       assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S6: an environment goes on with a record that was deleted by hand, and not with one that it gave up", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { record, slice } = yield* boundSlice(bench)
+      const want = {
+        component: Identifier.of("db"),
+        shared: { name: Identifier.of("postgres"), uid: Identifier.Identifier.make(slice.spec.sharedComponent.uid) }
+      }
+      yield* bench.remove(Slice, record)
+      const deleted = Option.getOrThrow(yield* bench.read(record))
+      assert.isDefined(deleted.metadata.deletionTimestamp)
+
+      assert.strictEqual(Reservations.recordOf([deleted], want), deleted)
+      const released = { ...deleted, spec: { ...deleted.spec, desired: "Released" as const } }
+      assert.isUndefined(Reservations.recordOf([released], want))
     }).pipe(Bench.test)
   )
 

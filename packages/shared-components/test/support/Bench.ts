@@ -293,6 +293,7 @@ const build = Effect.gen(function* () {
   return {
     client,
     cluster,
+    settings: settingsOf("berth"),
     outside,
     sharedComponent,
     environment,

@@ -17,6 +17,7 @@ export interface Run {
   readonly sliceId: string
   readonly secret: string
   readonly attempt: string
+  readonly admin: string
 }
 
 /** What the scripts of a test say: their action, the slice, its credentials and the attempt. */
@@ -53,8 +54,8 @@ export const make = (client: Client["Service"], namespace: string) => {
     const input = yield* Effect.option(client.get(Builtin.Secret, { name, namespace }))
     if (Option.isNone(input)) return undefined
     const text = Buffer.from(input.value.data?.["script"] ?? "", "base64").toString("utf8")
-    const [action = "", sliceId = "", secret = "", attempt = ""] = text.split(" ")
-    return { job: job.metadata.name, action, sliceId, secret, attempt }
+    const [action = "", sliceId = "", secret = "", attempt = "", admin = ""] = text.split(" ")
+    return { job: job.metadata.name, action, sliceId, secret, attempt, admin }
   })
 
   const end = Effect.fnUntraced(function* (job: Builtin.Job) {
