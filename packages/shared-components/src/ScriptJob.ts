@@ -12,6 +12,8 @@
  *
  * **Caveats**
  * - A script may run more than once, also after it succeeded: when the operator dies between a Job's end and the entry's.
+ * - A request to make a Job that an operator sent before it died, and that reaches the cluster only after the next one has torn the
+ *   slice down, starts a script that nobody waits for.
  *
  * @since 0.1.0
  */
@@ -23,11 +25,11 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { DateTime, Effect, Option, Result } from "effect"
 import { orNone } from "./internal/request.ts"
+import * as attempts from "./internal/slices/attempts.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as lastWords from "./internal/slices/lastWords.ts"
 import type { Script } from "./internal/script.ts"
 import * as Names from "./Names.ts"
-import type { Slice } from "./Slice.ts"
 import type * as Template from "./Template.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -38,7 +40,7 @@ type ProvisionError = Disposition.ProvisionError
  * @category models
  * @since 0.1.0
  */
-export type Entry = NonNullable<Slice["status"]>["jobs"][number]
+export type Entry = attempts.Entry
 
 /**
  * What a script is run for.
@@ -132,7 +134,7 @@ export const run = Effect.fn("ScriptJob.run")(function* (
   order: Order,
   journal: Journal
 ): Effect.fn.Return<void, ProvisionError, Client> {
-  const last = latest(order.action, yield* journal.entries)
+  const last = attempts.latest(order.action, yield* journal.entries)
   if (last === undefined) return yield* start(order, journal, 1)
   return yield* next(order, journal, last.outcome === undefined ? yield* observe(order, journal, last) : last)
 })
@@ -147,7 +149,7 @@ export const stop = Effect.fn("ScriptJob.stop")(function* (
   target: Pick<Order, "action" | "namespace" | "sliceUid">,
   journal: Journal
 ): Effect.fn.Return<void, ProvisionError, Client> {
-  const last = latest(target.action, yield* journal.entries)
+  const last = attempts.latest(target.action, yield* journal.entries)
   if (last === undefined || last.outcome !== undefined) return
   const client = yield* Client
   const ref = { name: last.name, namespace: target.namespace }
@@ -160,7 +162,7 @@ export const stop = Effect.fn("ScriptJob.stop")(function* (
     if (found.value.metadata.deletionTimestamp === undefined) yield* orNone(request)
     return yield* Reasons.stopping({ action: names[target.action] })
   }
-  yield* journal.write(replaced(yield* journal.entries, yield* ended(last, "Lost")))
+  yield* journal.write(attempts.replaced(yield* journal.entries, yield* ended(last, "Lost")))
 })
 
 /**
@@ -196,7 +198,7 @@ export const clear = Effect.fn("ScriptJob.clear")(function* (
  * @since 0.1.0
  */
 export const mayHaveRun = (entries: ReadonlyArray<Entry>, action: Action): boolean =>
-  latest(action, entries) !== undefined
+  attempts.latest(action, entries) !== undefined
 
 /**
  * Whether the script has succeeded for these inputs.
@@ -205,7 +207,7 @@ export const mayHaveRun = (entries: ReadonlyArray<Entry>, action: Action): boole
  * @since 0.1.0
  */
 export const hasSucceeded = (entries: ReadonlyArray<Entry>, action: Action, inputHash: string): boolean => {
-  const last = latest(action, entries)
+  const last = attempts.latest(action, entries)
   return last?.outcome === "Succeeded" && last.inputHash === inputHash
 }
 
@@ -236,57 +238,8 @@ const names: Readonly<Record<Action, Identifier.Identifier>> = {
   deprovision: Identifier.of("deprovision")
 }
 
-/** More than the retries that a script may have, so that its failures can be counted. */
-const entriesKept = 24
-
-const latest = (action: Action, entries: ReadonlyArray<Entry>): Entry | undefined =>
-  entries
-    .filter((entry) => entry.action === action)
-    .reduce<Entry | undefined>(
-      (newest, entry) => (newest !== undefined && newest.attempt > entry.attempt ? newest : entry),
-      undefined
-    )
-
-/** What was lost is forgotten first: it does not count against the limit. */
-const byWorth = (a: Entry, b: Entry): number =>
-  Number(a.outcome !== "Lost") - Number(b.outcome !== "Lost") || a.attempt - b.attempt
-
-/** With the entry in the place of the one of its name, and without the oldest ones. */
-const replaced = (entries: ReadonlyArray<Entry>, entry: Entry): ReadonlyArray<Entry> => {
-  const others = entries.filter(({ name }) => name !== entry.name)
-  const sameAction = others.filter(({ action }) => action === entry.action).toSorted(byWorth)
-  const dropped = new Set(sameAction.slice(0, Math.max(0, sameAction.length + 1 - entriesKept)))
-  return [...others.filter((other) => !dropped.has(other)), entry]
-}
-
 const ended = (entry: Entry, outcome: NonNullable<Entry["outcome"]>): Effect.Effect<Entry> =>
   Effect.map(DateTime.now, (finishedAt) => ({ ...entry, outcome, finishedAt }))
-
-/** Failures for the same inputs; a mended script, or another retry annotation, starts to count anew. */
-const failuresOf = (order: Order, entries: ReadonlyArray<Entry>): number =>
-  entries.filter(
-    ({ action, inputHash, outcome, retry }) =>
-      action === order.action &&
-      inputHash === order.inputHash &&
-      retry === order.retry &&
-      (outcome === "Failed" || outcome === "DeadlineExceeded")
-  ).length
-
-/** How many attempts were lost in a row, up to the last one. */
-const lostInARow = (order: Order, entries: ReadonlyArray<Entry>): number => {
-  const newest = entries.filter(({ action }) => action === order.action).toSorted((a, b) => b.attempt - a.attempt)
-  const kept = newest.findIndex(({ outcome }) => outcome !== "Lost")
-  return kept < 0 ? newest.length : kept
-}
-
-const pauseMs = (failures: number): number => Math.min(300_000, 5_000 * 2 ** (failures - 1))
-
-/** Zero or less: it is time. */
-const leftMs = (last: Entry, times: number): Effect.Effect<number> =>
-  Effect.map(DateTime.now, (now) => {
-    const sinceMs = last.finishedAt === undefined ? 0 : DateTime.toEpochMillis(last.finishedAt)
-    return pauseMs(times) - (DateTime.toEpochMillis(now) - sinceMs)
-  })
 
 const next = Effect.fnUntraced(function* (
   order: Order,
@@ -296,21 +249,21 @@ const next = Effect.fnUntraced(function* (
   if (last.outcome === "Succeeded" && last.inputHash === order.inputHash) return
   const entries = yield* journal.entries
   const action = names[order.action]
-  if (last.outcome === "Lost") return yield* again(order, journal, last, lostInARow(order, entries))
-  const failures = failuresOf(order, entries)
+  if (last.outcome === "Lost") return yield* again(order, journal, last, attempts.lostInARow(order, entries))
+  const failures = attempts.failuresOf(order, entries)
   if (failures === 0) return yield* start(order, journal, last.attempt + 1)
   const timedOut = last.outcome === "DeadlineExceeded"
   if (failures > order.script.retries) {
     return yield* (timedOut ? Reasons.timed_out : Reasons.failed)({ action, provider: order.provider, failures })
   }
-  const after = yield* leftMs(last, failures)
+  const after = yield* attempts.leftMs(last, failures)
   if (after <= 0) return yield* start(order, journal, last.attempt + 1)
   return yield* (timedOut ? Reasons.hanging : Reasons.retrying)({ action, attempt: last.attempt }, { after })
 })
 
 /** One that is lost is repeated at once, as after a crash; one that is lost again and again is somebody else's doing. */
 const again = Effect.fnUntraced(function* (order: Order, journal: Journal, last: Entry, times: number) {
-  const after = times > 1 ? yield* leftMs(last, times - 1) : 0
+  const after = times > 1 ? yield* attempts.leftMs(last, times - 1) : 0
   if (after <= 0) return yield* start(order, journal, last.attempt + 1)
   return yield* Reasons.vanishing({ action: names[order.action], attempt: last.attempt }, { after })
 })
@@ -345,10 +298,10 @@ const start = Effect.fnUntraced(function* (
   }
   const made = manifestOf(order, entry)
   const secret = yield* rendered(order, manifest.secret(made, { ...order.context, Attempt: attempt }))
-  yield* journal.write(replaced(yield* journal.entries, entry))
+  yield* journal.write(attempts.replaced(yield* journal.entries, entry))
   yield* KubeFailure.classified(client.create(Builtin.Secret, secret))
   const job = yield* KubeFailure.classified(client.create<KubeObject>(Builtin.Job, manifest.job(made)))
-  yield* journal.write(replaced(yield* journal.entries, withUid(entry, job)))
+  yield* journal.write(attempts.replaced(yield* journal.entries, withUid(entry, job)))
   return yield* Reasons.running({ action: names[order.action], attempt })
 })
 
@@ -376,7 +329,7 @@ const observe = Effect.fnUntraced(function* (
   const outcome = job === undefined ? "Lost" : outcomeOf(job)
   if (outcome === undefined) {
     if (job !== undefined && entry.uid === undefined) {
-      yield* journal.write(replaced(yield* journal.entries, withUid(entry, job)))
+      yield* journal.write(attempts.replaced(yield* journal.entries, withUid(entry, job)))
     }
     return yield* Reasons.running({ action: names[order.action], attempt: entry.attempt })
   }
@@ -384,7 +337,7 @@ const observe = Effect.fnUntraced(function* (
   // Before the outcome: after it nobody would look for the Secret again.
   yield* removeInput(order, entry)
   const done = yield* ended(job === undefined ? entry : withUid(entry, job), outcome)
-  yield* journal.write(replaced(yield* journal.entries, done))
+  yield* journal.write(attempts.replaced(yield* journal.entries, done))
   return done
 })
 

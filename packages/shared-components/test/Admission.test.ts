@@ -29,12 +29,6 @@ const reserved = (bench: Bench.Bench, name: string) =>
 const positionOf = (bench: Bench.Bench, name: string) =>
   Effect.map(bench.read(name), (found) => Option.getOrUndefined(found)?.status?.position)
 
-const reasonOf = (bench: Bench.Bench, name: string) =>
-  Effect.map(
-    bench.read(name),
-    (found) => Option.getOrUndefined(found)?.status?.conditions?.find(({ type }) => type === "Ready")?.reason
-  )
-
 const ledger = { name: Names.ledger("postgres"), namespace: Bench.management }
 
 /** The limit on consumers; none where it is left out. */
@@ -55,7 +49,7 @@ describe("Admission", () => {
       assert.notInclude(writes.join(), "leases")
       assert.strictEqual(yield* bench.drive(operator, a, "Bound"), "Bound")
       yield* pass(b)
-      assert.deepStrictEqual([yield* positionOf(bench, b), yield* reasonOf(bench, b)], [1, "at_capacity"])
+      assert.deepStrictEqual([yield* positionOf(bench, b), yield* bench.reason(b)], [1, "at_capacity"])
 
       yield* bench.release(a)
       yield* bench.drive(operator, a, "gone")
@@ -243,7 +237,7 @@ describe("Admission", () => {
         yield* operator.pass(a)
 
         assert.include(operator.writes.join(), "create configmaps")
-        assert.deepStrictEqual([yield* bench.phase(a), yield* reasonOf(bench, a)], ["Waiting", reason])
+        assert.deepStrictEqual([yield* bench.phase(a), yield* bench.reason(a)], ["Waiting", reason])
         assert.deepStrictEqual(yield* bench.holders(), [])
         const { items } = yield* Effect.orDie(bench.client.list(Builtin.Namespace))
         assert.notInclude(JSON.stringify(items), ConsumerLabel.prefix)
@@ -263,7 +257,7 @@ describe("Admission", () => {
       yield* operator.pass(b)
       yield* bench.edit(Slice, a, { spec: { desired: "Bound" } })
 
-      assert.deepStrictEqual([yield* bench.phase(b), yield* reasonOf(bench, b)], ["Waiting", "closing"])
+      assert.deepStrictEqual([yield* bench.phase(b), yield* bench.reason(b)], ["Waiting", "closing"])
       assert.strictEqual(yield* bench.drive(operator, a, "Bound"), "Bound")
     }).pipe(Bench.test)
   )
@@ -318,7 +312,7 @@ describe("Admission", () => {
       yield* operator.pass(a)
       yield* operator.pass(a)
 
-      assert.deepStrictEqual([yield* bench.phase(a), yield* reasonOf(bench, a)], ["Waiting", "no_namespace"])
+      assert.deepStrictEqual([yield* bench.phase(a), yield* bench.reason(a)], ["Waiting", "no_namespace"])
       assert.deepStrictEqual(yield* bench.holders(), [])
     }).pipe(Bench.test)
   )

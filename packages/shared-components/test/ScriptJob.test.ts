@@ -5,9 +5,10 @@ import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Logger, Option, References, Result, Schema } from "effect"
+import { DateTime, Duration, Effect, Logger, Option, References, Result, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { Script } from "../src/internal/script.ts"
+import * as attempts from "../src/internal/slices/attempts.ts"
 import * as lastWords from "../src/internal/slices/lastWords.ts"
 import * as ScriptJob from "../src/ScriptJob.ts"
 import * as Faults from "./support/Faults.ts"
@@ -369,6 +370,15 @@ describe("ScriptJob", () => {
       assert.include(log, "exit code 3: role exists already: [hidden] [hidden] [hidden] [hidden]")
       for (const form of forms) assert.notInclude(log, form)
     }).pipe(test)
+  )
+
+  it.effect("S15: an end that another clock saw in the future makes no pause longer", () =>
+    Effect.gen(function* () {
+      const finishedAt = DateTime.makeUnsafe("2126-01-01T00:00:00Z")
+      const entry = { ...ScriptJob.unknown("provision", sliceId, "f".repeat(64)), finishedAt }
+
+      assert.strictEqual(yield* attempts.leftMs(entry, 1), 5000)
+    })
   )
 
   it("S25: a secret of many lines is hidden line by line, and long words are cut after that", () => {

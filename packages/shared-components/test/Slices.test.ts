@@ -4,9 +4,7 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Option, References } from "effect"
 import { TestClock } from "effect/testing"
-import * as Consumers from "../src/Consumers.ts"
 import { Environment } from "../src/Environment.ts"
-import { EnvironmentTemplate } from "../src/EnvironmentTemplate.ts"
 import * as Instance from "../src/Instance.ts"
 import type { RawSlice } from "../src/Records.ts"
 import * as Reservations from "../src/Reservations.ts"
@@ -17,30 +15,10 @@ import * as SliceRecord from "../src/SliceRecord.ts"
 import * as Bench from "./support/Bench.ts"
 
 describe("Slices", () => {
-  /** A slice that is bound, and the operator that bound it. */
-  const boundSlice = Effect.fnUntraced(function* (bench: Bench.Bench, name = "shop") {
-    const operator = yield* bench.operator()
-    yield* bench.environment(name)
-    const slice = yield* bench.slice(name)
-    const record = slice.metadata.name
-    assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
-    const credentials = bench.outside.slices.get(slice.spec.sliceId) ?? assert.fail("nothing is outside")
-    return { operator, slice, record, id: slice.spec.sliceId, credentials }
-  })
-
-  const reasonOf = (bench: Bench.Bench, name: string) =>
-    Effect.map(
-      bench.read(name),
-      (found) => Option.getOrUndefined(found)?.status?.conditions?.find(({ type }) => type === "Ready")?.reason
-    )
-
-  const annotated = (bench: Bench.Bench, name: string, annotations: Readonly<Record<string, string>>) =>
-    bench.edit(Slice, name, { metadata: { annotations } })
-
   it.effect("S10: a deprovision script that fails is repeated until it succeeds", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { operator, record, slice } = yield* boundSlice(bench)
+      const { operator, record, slice } = yield* bench.bound()
       let left = 6
       bench.outside.decide(({ action }) => (action === "deprovision" && left-- > 0 ? "fails" : "succeeds"))
 
@@ -80,7 +58,7 @@ describe("Slices", () => {
   it.effect.each(whole)("S11: a slice is torn down as it was made when %s", ([, edit]) =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { credentials, id, operator, record, slice } = yield* boundSlice(bench)
+      const { credentials, id, operator, record, slice } = yield* bench.bound()
       const instance = { host: "pg.test", port: "5432", password: Bench.marker }
       yield* Effect.orDie(
         Effect.provideContext(Instance.backUp(slice.spec.sharedComponent, "pg", instance), operator.context)
@@ -98,7 +76,7 @@ describe("Slices", () => {
   it.effect("S11: a slice of an earlier instance is torn down with what that one's Secret was, not a later one's", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { operator, record, slice } = yield* boundSlice(bench)
+      const { operator, record, slice } = yield* bench.bound()
       const { sharedComponent } = slice.spec
       const backups = Effect.gen(function* () {
         yield* Instance.backUp(sharedComponent, "pg", { host: "a", port: "1", password: "first" })
@@ -127,7 +105,7 @@ describe("Slices", () => {
   it.effect("S11: a slice that is served is not changed by a provider that is edited", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { credentials, operator, record, slice } = yield* boundSlice(bench)
+      const { credentials, operator, record, slice } = yield* bench.bound()
       yield* bench.edit(SharedComponentProvider, "postgres", { spec: { binding: { PASSWORD: "other" } } })
       yield* operator.pass(record)
 
@@ -141,12 +119,12 @@ describe("Slices", () => {
     () =>
       Effect.gen(function* () {
         const bench = yield* Bench.make(1)
-        const { operator, record } = yield* boundSlice(bench)
+        const { operator, record } = yield* bench.bound()
         yield* bench.remove(Builtin.Secret, "pg", Bench.shared)
         yield* bench.release(record)
         yield* operator.pass(record)
         assert.deepStrictEqual(
-          [yield* bench.phase(record), yield* reasonOf(bench, record)],
+          [yield* bench.phase(record), yield* bench.reason(record)],
           ["Releasing", "secret_missing"]
         )
 
@@ -165,7 +143,7 @@ describe("Slices", () => {
   it.effect("S12: whatever is written to the environment's namespace reaches neither the binding nor a script", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { credentials, id, operator, record, slice } = yield* boundSlice(bench)
+      const { credentials, id, operator, record, slice } = yield* bench.bound()
       const { namespace } = slice.spec.consumer
       const forged = { data: Bench.encoded({ PASSWORD: "forged", URL: "forged", ".generated-secret": "forged" }) }
       yield* Effect.orDie(
@@ -188,7 +166,7 @@ describe("Slices", () => {
   it.effect("S8: a kept binding that is lost is made anew, with credentials that are those outside", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { credentials, id, operator, record, slice } = yield* boundSlice(bench)
+      const { credentials, id, operator, record, slice } = yield* bench.bound()
       yield* bench.edit(Builtin.Secret, `slice-${id}-binding`, { metadata: { finalizers: null } })
       yield* bench.remove(Builtin.Secret, `slice-${id}-binding`)
 
@@ -201,27 +179,52 @@ describe("Slices", () => {
     }).pipe(Bench.test)
   )
 
+  /** The script has succeeded and the record says so; then the operator died, before it kept the binding. */
+  const succeeded = Effect.fnUntraced(function* (bench: Bench.Bench) {
+    yield* bench.environment("shop")
+    const { metadata, spec } = yield* bench.slice("shop")
+    const isDue = { input: false, outcome: false }
+    const dying = yield* bench.operator({
+      fault: { at: () => isDue.outcome, when: "before", outcome: "dies" },
+      look: ({ name, verb }) =>
+        Effect.sync(() => {
+          isDue.outcome ||= isDue.input && verb === "patch"
+          isDue.input ||= verb === "delete" && name === `slice-${spec.sliceId}-provision-1-input`
+        })
+    })
+    assert.strictEqual(yield* bench.drive(dying, metadata.name, "Bound"), "died")
+    const { status } = Option.getOrThrow(yield* bench.read(metadata.name))
+    assert.deepStrictEqual(
+      status?.jobs?.map(({ outcome }) => outcome),
+      ["Succeeded"]
+    )
+    return { sliceId: spec.sliceId, record: metadata.name }
+  })
+
   it.effect("S8, S9: credentials that are lost between the script and the binding are set by another run", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      yield* bench.environment("shop")
-      const slice = yield* bench.slice("shop")
-      const { sliceId } = slice.spec
-      const isOutcome = { seen: false }
-      const dying = yield* bench.operator({
-        fault: { at: () => isOutcome.seen, when: "before", outcome: "dies" },
-        look: ({ name, verb }) =>
-          Effect.sync(() => {
-            isOutcome.seen ||= verb === "delete" && name === `slice-${sliceId}-provision-1-input`
-          })
-      })
-      yield* bench.drive(dying, slice.metadata.name, "Bound")
+      const { record, sliceId } = yield* succeeded(bench)
       yield* bench.remove(Builtin.Secret, `slice-${sliceId}-credentials`, Bench.shared)
 
-      assert.strictEqual(yield* bench.drive(yield* bench.operator(), slice.metadata.name, "Bound"), "Bound")
+      assert.strictEqual(yield* bench.drive(yield* bench.operator(), record, "Bound"), "Bound")
 
       const now = bench.outside.slices.get(sliceId)
       assert.deepStrictEqual([(yield* bench.kept(sliceId))["PASSWORD"], bench.outside.runs.length], [now, 2])
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S11: a provider that is edited between the script and the binding changes neither", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { record, sliceId } = yield* succeeded(bench)
+      const spec = { provision: { image: "other" }, binding: { PASSWORD: "other" } }
+      yield* bench.edit(SharedComponentProvider, "postgres", { spec })
+
+      assert.strictEqual(yield* bench.drive(yield* bench.operator(), record, "Bound"), "Bound")
+
+      assert.lengthOf(bench.outside.runs, 1)
+      assert.strictEqual((yield* bench.kept(sliceId))["PASSWORD"], bench.outside.slices.get(sliceId))
     }).pipe(Bench.test)
   )
 
@@ -230,7 +233,7 @@ describe("Slices", () => {
     () =>
       Effect.gen(function* () {
         const bench = yield* Bench.make(1)
-        const { credentials, id, operator, record, slice } = yield* boundSlice(bench)
+        const { credentials, id, operator, record, slice } = yield* bench.bound()
         yield* bench.edit(Slice, record, { metadata: { finalizers: null } })
         bench.outside.slices.delete(id)
         yield* bench.remove(Slice, record)
@@ -248,7 +251,7 @@ describe("Slices", () => {
   it.effect("S7: a pass that works on an outdated record cannot write to it", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { operator, record, slice } = yield* boundSlice(bench)
+      const { operator, record, slice } = yield* bench.bound()
       const open = SliceRecord.open({ name: record, namespace: Bench.management }, slice.metadata.uid ?? "")
 
       const refused = Effect.gen(function* () {
@@ -272,10 +275,10 @@ describe("Slices", () => {
   it.effect("S6: a record that is deleted by hand goes on being served until its environment gives it up", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { credentials, operator, record, slice } = yield* boundSlice(bench)
+      const { credentials, operator, record, slice } = yield* bench.bound()
       yield* bench.remove(Slice, record)
       yield* operator.pass(record)
-      assert.deepStrictEqual([yield* bench.phase(record), yield* reasonOf(bench, record)], ["Bound", "held"])
+      assert.deepStrictEqual([yield* bench.phase(record), yield* bench.reason(record)], ["Bound", "held"])
 
       yield* bench.remove(Builtin.Secret, "db-binding", slice.spec.consumer.namespace)
       yield* TestClock.adjust("1 minute")
@@ -290,7 +293,7 @@ describe("Slices", () => {
   it.effect("S6: an environment goes on with a record that was deleted by hand, and not with one that it gave up", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)
-      const { record, slice } = yield* boundSlice(bench)
+      const { record, slice } = yield* bench.bound()
       const want = {
         component: Identifier.of("db"),
         shared: { name: Identifier.of("postgres"), uid: Identifier.Identifier.make(slice.spec.sharedComponent.uid) }
@@ -319,163 +322,8 @@ describe("Slices", () => {
       assert.strictEqual(yield* bench.drive(operator, second, "gone"), "gone")
       yield* bench.outside.work
       yield* operator.pass(first)
-      assert.deepStrictEqual([yield* bench.phase(first), yield* reasonOf(bench, first)], ["Bound", "held"])
+      assert.deepStrictEqual([yield* bench.phase(first), yield* bench.reason(first)], ["Bound", "held"])
       assert.deepStrictEqual(yield* bench.holders(), [first])
-    }).pipe(Bench.test)
-  )
-
-  // --- S13
-
-  /** The environment goes without giving its slice up, as when its finalizer is taken off. */
-  const orphan = Effect.fnUntraced(function* (bench: Bench.Bench) {
-    const made = yield* boundSlice(bench)
-    yield* bench.remove(Environment, "shop")
-    yield* made.operator.pass(made.record)
-    assert.deepStrictEqual(
-      [yield* bench.phase(made.record), yield* reasonOf(bench, made.record)],
-      ["Orphaned", "orphaned"]
-    )
-    return made
-  })
-
-  const template = (bench: Bench.Bench) =>
-    Effect.orDie(
-      bench.client.create(EnvironmentTemplate, {
-        metadata: { name: "shop", namespace: Bench.management },
-        spec: {
-          ingress: { domain: "example.test" },
-          components: [{ name: "db", sharedComponentRef: { name: "postgres" } }]
-        }
-      })
-    )
-
-  it.effect("S13: an orphan stays until it is released by its own UID", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const { operator, record, slice } = yield* orphan(bench)
-      yield* annotated(bench, record, { [Consumers.releaseAnnotation]: "another" })
-      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "Orphaned")
-      assert.deepStrictEqual([yield* bench.phase(record), bench.outside.slices.size], ["Orphaned", 1])
-
-      yield* annotated(bench, record, { [Consumers.releaseAnnotation]: slice.metadata.uid ?? "" })
-      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
-      assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.slices.size], [[], 0])
-    }).pipe(Bench.test)
-  )
-
-  it.effect(
-    "S13: an orphan is adopted by the environment that is named, with its credentials, and leaves the old namespace",
-    () =>
-      Effect.gen(function* () {
-        const bench = yield* Bench.make(1)
-        const { credentials, id, operator, record, slice } = yield* orphan(bench)
-        const old = yield* Effect.orDie(bench.client.get(Builtin.Namespace, { name: slice.spec.consumer.namespace }))
-        assert.include(JSON.stringify(old), id)
-        yield* template(bench)
-        const heir = yield* bench.environment("heir")
-
-        yield* annotated(bench, record, { [Consumers.adoptAnnotation]: "nobody" })
-        yield* operator.pass(record)
-        assert.deepStrictEqual(
-          [yield* bench.phase(record), yield* reasonOf(bench, record)],
-          ["Orphaned", "cannot_adopt"]
-        )
-        yield* annotated(bench, record, { [Consumers.adoptAnnotation]: heir.metadata.uid ?? "" })
-        assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
-
-        const adopted = Option.getOrThrow(yield* bench.read(record))
-        assert.strictEqual(adopted.spec.adoptedBy?.name, "heir")
-        assert.notProperty(adopted.metadata.annotations ?? {}, Consumers.adoptAnnotation)
-        assert.strictEqual((yield* bench.copy(adopted))["PASSWORD"], credentials)
-        assert.lengthOf(bench.outside.runs, 1)
-        const secrets = (yield* bench.secretsOf(id)).items.map(({ metadata }) => metadata.namespace)
-        assert.notInclude(secrets, slice.spec.consumer.namespace)
-        const left = yield* Effect.orDie(bench.client.get(Builtin.Namespace, { name: slice.spec.consumer.namespace }))
-        assert.notInclude(JSON.stringify(left), id)
-      }).pipe(Bench.test)
-  )
-
-  it.effect("S13: an orphan whose record is being deleted waits for its release, and cannot be adopted", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const { operator, record, slice } = yield* orphan(bench)
-      yield* template(bench)
-      const heir = yield* bench.environment("heir")
-      yield* annotated(bench, record, { [Consumers.adoptAnnotation]: heir.metadata.uid ?? "" })
-      yield* bench.remove(Slice, record)
-
-      for (let pass = 0; pass < 3; pass++) {
-        yield* operator.pass(record)
-        yield* bench.outside.work
-        yield* TestClock.adjust("10 minutes")
-      }
-      assert.deepStrictEqual([yield* bench.phase(record), yield* reasonOf(bench, record)], ["Orphaned", "deleting"])
-      assert.strictEqual(bench.outside.slices.size, 1)
-      yield* annotated(bench, record, { [Consumers.releaseAnnotation]: slice.metadata.uid ?? "" })
-      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
-    }).pipe(Bench.test)
-  )
-
-  it.effect("S10, S13: a record without anything outside goes with its environment", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const operator = yield* bench.operator()
-      yield* bench.environment("shop")
-      const slice = yield* bench.slice("shop", "postgres", { desired: "Reserved" })
-      const { name } = slice.metadata
-      while ((yield* bench.phase(name)) !== "Reserved") yield* operator.pass(name)
-      yield* bench.remove(Environment, "shop")
-
-      assert.strictEqual(yield* bench.drive(operator, name, "gone"), "gone")
-      assert.deepStrictEqual(yield* bench.traces(slice), [])
-    }).pipe(Bench.test)
-  )
-
-  /** As a backup is restored: other UIDs, and no status. */
-  const restored = Effect.fnUntraced(function* (bench: Bench.Bench) {
-    const { credentials, operator, record } = yield* boundSlice(bench)
-    const { metadata, spec } = Option.getOrThrow(yield* bench.read(record))
-    yield* bench.edit(Slice, record, { metadata: { finalizers: null } })
-    yield* bench.remove(Slice, record)
-    for (const [kind, name] of [
-      [Environment, "shop"],
-      [SharedComponent, "postgres"]
-    ] as const)
-      yield* bench.remove(kind, name)
-    yield* bench.sharedComponent("postgres", 1)
-    yield* template(bench)
-    const environment = yield* bench.environment("shop")
-    const place = { name: metadata.name, namespace: Bench.management }
-    const slice = yield* Effect.orDie(bench.client.create(Slice, { metadata: place, spec }))
-    yield* operator.pass(record)
-    assert.strictEqual(yield* bench.phase(record), "Orphaned")
-    return { operator, record, slice, environment, credentials }
-  })
-
-  it.effect("S13: a slice that was restored with other UIDs and no status is an orphan, and can be adopted", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const { credentials, environment, operator, record } = yield* restored(bench)
-
-      yield* annotated(bench, record, { [Consumers.adoptAnnotation]: environment.metadata.uid ?? "" })
-      assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
-
-      const adopted = Option.getOrThrow(yield* bench.read(record))
-      assert.strictEqual((yield* bench.copy(adopted))["PASSWORD"], credentials)
-      assert.deepStrictEqual([...bench.outside.slices.values()], [credentials])
-    }).pipe(Bench.test)
-  )
-
-  it.effect("S13, S7: a slice that was restored with other UIDs and no status is torn down when it is released", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const { credentials, operator, record, slice } = yield* restored(bench)
-
-      yield* annotated(bench, record, { [Consumers.releaseAnnotation]: slice.metadata.uid ?? "" })
-      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
-
-      assert.deepInclude(bench.outside.runs.at(-1), { action: "deprovision", secret: credentials })
-      assert.strictEqual(bench.outside.slices.size, 0)
     }).pipe(Bench.test)
   )
 

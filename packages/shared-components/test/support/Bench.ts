@@ -184,6 +184,13 @@ const build = Effect.gen(function* () {
   const phase = (name: string) =>
     Effect.map(read(name), (found) => (Option.isNone(found) ? "gone" : (found.value.status?.phase ?? "Waiting")))
 
+  /** Why the slice is Ready, or not. */
+  const reason = (name: string) =>
+    Effect.map(
+      read(name),
+      (found) => Option.getOrUndefined(found)?.status?.conditions?.find(({ type }) => type === "Ready")?.reason
+    )
+
   /** S7: whatever is outside has exactly one record. */
   const recorded = Effect.gen(function* () {
     if (outside.slices.size === 0) return
@@ -267,6 +274,17 @@ const build = Effect.gen(function* () {
     return yield* Effect.die(new Error(`${name} never became ${goal}`))
   })
 
+  /** A slice that is bound, and the operator that bound it. */
+  const bound = Effect.fnUntraced(function* (of = "shop") {
+    const started = yield* operator()
+    yield* environment(of)
+    const made = yield* slice(of)
+    const record = made.metadata.name
+    assert.strictEqual(yield* drive(started, record, "Bound"), "Bound")
+    const credentials = outside.slices.get(made.spec.sliceId) ?? assert.fail("nothing is outside")
+    return { operator: started, slice: made, record, id: made.spec.sliceId, credentials }
+  })
+
   /** As an environment gives a slice up. */
   const release = Effect.fnUntraced(function* (name: string) {
     yield* client.patch(Slice, at(name), { type: "merge", patch: { spec: { desired: "Released" } } })
@@ -305,10 +323,14 @@ const build = Effect.gen(function* () {
     traces,
     operator,
     drive,
+    bound,
+    reason,
     release,
     holders,
     kept,
     copy,
+    annotate: (name: string, annotations: Texts) =>
+      Effect.orDie(client.patch(Slice, at(name), { type: "merge", patch: { metadata: { annotations } } })),
     edit: <O extends KubeObject>(type: Parameters<typeof client.get<O>>[0], name: string, patch: object) =>
       Effect.orDie(client.patch(type, at(name), { type: "merge", patch })),
     removeOnce: (type: Parameters<typeof client.get>[0], name: string) => Effect.ignore(client.delete(type, at(name))),
