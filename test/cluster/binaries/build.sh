@@ -7,6 +7,9 @@ if [ -n "${KUBEBUILDER_ASSETS:-}" ]; then echo "$KUBEBUILDER_ASSETS"; exit; fi
 version=1.36.3
 sums=$(cat "$here"/*/go.sum "$0" | sha256sum | cut -c1-16)
 folder=${XDG_CACHE_HOME:-$HOME/.cache}/berth/control-plane-$version-$sums
+mkdir -p "$(dirname "$folder")"
+# Two suites that start at once build once.
+if command -v flock >/dev/null; then exec 9>"$folder.lock" && flock 9; fi
 if [ ! -x "$folder/kube-controller-manager" ]; then
   command -v go >/dev/null || {
     echo "A real control plane needs either KUBEBUILDER_ASSETS (a folder with etcd, kube-apiserver and kube-controller-manager) or Go 1.26 to build one." >&2
