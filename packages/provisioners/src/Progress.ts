@@ -2,7 +2,8 @@
  * What each provisioner of a tree did in a pass, and since when.
  *
  * **Guarantees**
- * - P4: a defect becomes the failure `internal_error` with a correlation id; the log has the id and the cause.
+ * - P4: a defect, or an error that no vocabulary declared, becomes the failure `internal_error` with a correlation id; the log has
+ *   the id and the cause.
  * - P11: every pass records the outcome of every provisioner that it reached, and `Pending` for the others, each with the time
  *   since when it is so.
  * - P12: `waitingSinceMs` is the clock of `Provisioner.withDeadline`. It lives in what {@link run} is given as `previous`: leave

@@ -4,6 +4,7 @@
  * **Guarantees**
  * - P1: a pass keeps nothing in memory, so one that was interrupted between any two effects is simply run again.
  * - P2: the error channel is the closed union of dispositions; a raw error, `any`, and a forgotten `yield*` do not compile.
+ * - P4: what is raw all the same, since nobody type-checked it, is an internal error like a defect, and harms no sibling.
  * - P6: {@link serial} goes in order and stops at the first failure, backwards when deprovisioning.
  * - P7: {@link concurrent} runs every child to its end.
  * - P8: failures are joined in declared order, whatever the timing.

@@ -8,6 +8,7 @@ import {
   failureOf,
   Leaf,
   model,
+  raw,
   Reasons,
   type Shape,
   shapes,
@@ -30,6 +31,7 @@ const passOver = (shape: Shape, phase: Progress.Phase, slow: boolean) =>
         // Noted after the sleep: a leaf that was interrupted is missing.
         ran.push(`${leaf.id} ${phase}`)
         if (leaf.does === "Die") return yield* Effect.die("boom")
+        if (leaf.does === "Raw") return yield* raw("not declared")
         const failure = failureOf(leaf)
         if (failure !== undefined) return yield* failure
       })

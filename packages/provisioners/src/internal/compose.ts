@@ -23,6 +23,9 @@ export class Made<R, N extends string> extends Pipeable.Class {
   }
 }
 
+/** What the compiler makes sure of where it is asked; under a test runner nobody asks it. */
+export const isMade = (u: unknown): boolean => typeof u === "object" && u !== null && TypeId in u
+
 type Work<R> =
   | Effect.Effect<unknown, Disposition.ProvisionError, R>
   | (() => Effect.Effect<unknown, Disposition.ProvisionError, R>)

@@ -84,24 +84,47 @@ export class Cell {
 /** The node that runs. A reference, so that no provisioner needs it. */
 const Current = Context.Reference<Cell | undefined>("@berth/provisioners/Progress", { defaultValue: () => undefined })
 
+const isDeclared = (reason: Cause.Reason<unknown>): reason is Cause.Fail<Disposition.ProvisionError> =>
+  Cause.isFailReason(reason) && Disposition.isProvisionError(reason.error)
+
+const isKubeError = (error: unknown): boolean =>
+  typeof error === "object" && error !== null && "verb" in error && "resource" in error
+
+const nameOf = (error: unknown): string => {
+  if (typeof error === "object" && error !== null && "_tag" in error) return String(error._tag)
+  return error instanceof Error ? error.name : typeof error
+}
+
+/** For the log: what is wrong with the program, and where there is one, the way out. */
+const complaint = (reason: Cause.Reason<unknown>): string => {
+  if (!Cause.isFailReason(reason)) return "A provisioner ended with a defect"
+  const wayOut = isKubeError(reason.error)
+    ? "pipe what asks the API server through KubeFailure.classified"
+    : "fail with a reason of a vocabulary"
+  return `A provisioner failed with ${nameOf(reason.error)}, which is no ProvisionError: ${wayOut}`
+}
+
 /** The public half of a defect is an id; the log has the other half. */
 const internalError = (cause: Cause.Cause<unknown>) =>
   Effect.gen(function* () {
     const id = Identifier.Identifier.make((yield* Random.nextIntBetween(36 ** 7, 36 ** 8 - 1)).toString(36))
-    yield* Effect.logError("A provisioner ended with a defect", cause).pipe(Effect.annotateLogs({ correlationId: id }))
+    const complaints = new Set(cause.reasons.map(complaint))
+    yield* Effect.logError([...complaints].join("; "), cause).pipe(Effect.annotateLogs({ correlationId: id }))
     return Disposition.core.internal_error({ id }, { cause: Cause.squash(cause), why: Cause.pretty(cause) })
   })
 
 /**
  * Leaves one failure, or an interruption of this very fiber: handlers do not run for that, so an interrupt that one sees is
- * foreign, and no better than a defect.
+ * foreign, and no better than a defect. Nor is a raw error, which gets here where nobody type-checks, as under a test runner.
  */
-const settle = <R>(effect: Pass<R>): Pass<R> =>
+export const settle = <A, R>(
+  effect: Effect.Effect<A, Disposition.ProvisionError, R>
+): Effect.Effect<A, Disposition.ProvisionError, R> =>
   Effect.catchCause(effect, (cause) => {
-    const [first, ...rest] = cause.reasons.filter(Cause.isFailReason).map((reason) => reason.error)
-    const onlyFailures = first !== undefined && rest.length + 1 === cause.reasons.length
-    if (onlyFailures) return Effect.fail(Disposition.join([first, ...rest]))
-    return Effect.flatMap(internalError(cause), (defect) =>
+    const [first, ...rest] = cause.reasons.filter(isDeclared).map(({ error }) => error)
+    const others = cause.reasons.filter((reason) => !isDeclared(reason))
+    if (first !== undefined && others.length === 0) return Effect.fail(Disposition.join([first, ...rest]))
+    return Effect.flatMap(internalError(Cause.fromReasons(others)), (defect) =>
       Effect.fail(first === undefined ? defect : Disposition.join([first, ...rest, defect]))
     )
   })
@@ -135,7 +158,7 @@ export const step = <R>(child: Runnable<R>, phase: Phase, index: number): Pass<R
 
 /** Turns yields that have waited too long into Terminal. Without a recorder there is no clock, and nothing happens. */
 export const deadline = <R>(effect: Pass<R>, limit: Duration.Duration): Pass<R> =>
-  Effect.catch(effect, (failure) =>
+  Effect.catch(settle(effect), (failure) =>
     Effect.withFiber<void, Disposition.ProvisionError>((fiber) => {
       const sinceMs = fiber.getRef(Current)?.waitingSinceMs
       const nowMs = fiber.getRef(Clock.Clock).currentTimeMillisUnsafe()

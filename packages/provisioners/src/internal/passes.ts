@@ -13,6 +13,7 @@ import * as Bookkeeping from "./bookkeeping.ts"
 import * as compose from "./compose.ts"
 import * as Inputs from "./inputs.ts"
 import type { JsonObject } from "./json.ts"
+import { settle } from "./pass.ts"
 import * as Report from "./report.ts"
 import * as Status from "./status.ts"
 
@@ -85,12 +86,15 @@ const run = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     Effect.mapError((error) => Reasons.unreadable_object({ why: error.message, cause: error })),
     Effect.tap((value) => Effect.sync(() => (decoded = value))),
     Effect.flatMap(plan.provisioner),
-    Effect.map((made) => {
+    Effect.flatMap((made) => {
       tree = made
+      return compose.isMade(made) ? Effect.void : Effect.die(new Error("the provisioner of an object is none"))
     })
   )
   const passes = Effect.flatMap(Progress.run(compose.make("plan", planning, planning), epoch.phase), (planned) =>
-    tree === undefined ? Effect.succeed(planned) : Progress.run(tree, epoch.phase, { previous })
+    tree === undefined || Result.isFailure(planned.result)
+      ? Effect.succeed(planned)
+      : Progress.run(tree, epoch.phase, { previous })
   )
   const client = yield* Client.Client
   const pass = yield* Effect.provideService(passes, Inputs.Current, { client, declare })
@@ -123,12 +127,12 @@ const isWaitingForUser = (failure: Disposition.ProvisionError): boolean =>
   Disposition.leaves(failure).some(({ _tag }) => _tag === "UserActionRequired")
 
 const judge = Effect.fnUntraced(function* <D>(
+  failure: Disposition.ProvisionError | undefined,
   { inputs, pass }: Run<D>,
   before: Bookkeeping.Bookkeeping | undefined,
   epoch: Bookkeeping.Epoch,
   nowMs: number
 ) {
-  const failure = Result.isFailure(pass.result) ? pass.result.failure : undefined
   const counts = failure !== undefined && Disposition.countsAsFailure(failure)
   const attempts = counts ? (before?.attempts ?? 0) + 1 : 0
   const next = failure === undefined ? Option.none() : yield* nextDelay(failure, attempts, epoch.phase)
@@ -140,7 +144,7 @@ const judge = Effect.fnUntraced(function* <D>(
     nextMs: Option.getOrUndefined(Option.map(next, (delay) => nowMs + Duration.toMillis(delay))),
     inputs: failure !== undefined && isWaitingForUser(failure) ? inputs : []
   }
-  return { failure, next, outcome }
+  return { next, bookkeeping: Bookkeeping.after(before, epoch, outcome, nowMs) }
 })
 
 /** A manager while its process lives. */
@@ -187,35 +191,56 @@ const begin = <O extends Status.ManagedObject>(type: ResourceType<O>, object: O,
     observedGeneration: at(object, nowMs).generation
   }))
 
-const publish = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
-  { lookup, own, type }: Plan<O, D, R>,
-  object: O,
+/** The object as it is after the pass; none if it is another one by now, or has news: the next pass has more to say. */
+const current = <O extends Status.ManagedObject, D, R>({ lookup }: Plan<O, D, R>, object: O) => {
+  const { generation, uid } = object.metadata
+  return Effect.map(lookup(KubeObject.ref(object)), (found) =>
+    Option.filter(
+      Option.orElseSome(found, () => object),
+      ({ metadata }) => metadata.uid === uid && metadata.generation === generation
+    )
+  )
+}
+
+const settled = (failure: Disposition.ProvisionError | undefined, stamp: Status.At) => (status: Status.ManagedStatus) =>
+  Status.resumed(Status.conditions(status.conditions ?? [], standing(failure), stamp))
+
+/** The kind's own fields of the status. Where there are none because their author erred, the pass has failed (P4). */
+const owned = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
+  plan: Plan<O, D, R>,
+  latest: O,
+  phase: Progress.Phase,
   { decoded, pass }: Run<D>,
-  bookkeeping: Bookkeeping.Bookkeeping,
   failure: Disposition.ProvisionError | undefined
 ) {
-  const { generation, phase } = bookkeeping
-  const latest = Option.getOrElse(yield* lookup(KubeObject.ref(object)), () => object)
-  // Somebody else by now, or the same with news: the next pass has more to say.
-  if (latest.metadata.uid !== object.metadata.uid || latest.metadata.generation !== object.metadata.generation) return
-  const stamp = at(object, yield* Clock.currentTimeMillis)
-  const change = (status: Status.ManagedStatus) =>
-    Status.resumed(Status.conditions(status.conditions ?? [], standing(failure), stamp))
+  if (decoded === undefined) return { failure, fields: {} }
   const outcome = {
     phase,
     failure: failure === undefined ? undefined : Disposition.show(failure),
-    conditions: change(latest.status ?? {}),
+    conditions: settled(failure, at(latest, yield* Clock.currentTimeMillis))(latest.status ?? {}),
     progress: pass.progress
   }
-  const fields = decoded === undefined ? {} : yield* own(decoded, outcome)
-  yield* Status.write(type, latest, (status) => ({
-    ...status,
-    ...fields,
-    conditions: change(status),
-    observedGeneration: generation,
-    provisioning: bookkeeping
-  }))
+  const own = yield* Effect.result(settle(Effect.suspend(() => plan.own(decoded, outcome))))
+  if (Result.isSuccess(own)) return { failure, fields: own.success }
+  return { failure: failure === undefined ? own.failure : Disposition.join([failure, own.failure]), fields: {} }
 })
+
+const publish = <O extends Status.ManagedObject>(
+  type: ResourceType<O>,
+  latest: O,
+  failure: Disposition.ProvisionError | undefined,
+  fields: JsonObject,
+  bookkeeping: Bookkeeping.Bookkeeping
+) =>
+  Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
+    Status.write(type, latest, (status) => ({
+      ...status,
+      ...fields,
+      conditions: settled(failure, at(latest, nowMs))(status),
+      observedGeneration: bookkeeping.generation,
+      provisioning: bookkeeping
+    }))
+  )
 
 const release = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(self: Self<O, D, R>, object: O) {
   const { finalizer, type } = self.plan
@@ -243,14 +268,19 @@ const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     yield* begin(plan.type, object, startMs)
   }
   const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
-  const nowMs = yield* Clock.currentTimeMillis
-  const { failure, next, outcome } = yield* judge(done, before, epoch, nowMs)
-  yield* Report.pass(plan.type, phase, failure)
-  if (failure === undefined && phase === "deprovision") {
+  const ended = Result.isFailure(done.pass.result) ? done.pass.result.failure : undefined
+  if (ended === undefined && phase === "deprovision") {
+    yield* Report.pass(plan.type, phase, ended)
     yield* release(self, object)
     return Option.none()
   }
-  yield* publish(plan, object, done, Bookkeeping.after(before, epoch, outcome, nowMs), failure)
+  const latest = yield* current(plan, object)
+  const { failure, fields } = Option.isSome(latest)
+    ? yield* owned(plan, latest.value, phase, done, ended)
+    : { failure: ended, fields: {} }
+  const { bookkeeping, next } = yield* judge(failure, done, before, epoch, yield* Clock.currentTimeMillis)
+  yield* Report.pass(plan.type, phase, failure)
+  if (Option.isSome(latest)) yield* publish(plan.type, latest.value, failure, fields, bookkeeping)
   return next
 })
 

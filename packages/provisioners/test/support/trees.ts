@@ -7,7 +7,7 @@ import * as Provisioner from "../../src/Provisioner.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }))
 
-const Does = Schema.Literals(["Ready", "Ready", "Yield", "Transient", "Terminal", "UserActionRequired", "Die"])
+const Does = Schema.Literals(["Ready", "Ready", "Yield", "Transient", "Terminal", "UserActionRequired", "Die", "Raw"])
 
 /** What has no children: how it ends, after how long, and when it asks to be run again. */
 export const Leaf = Schema.Struct({
@@ -68,6 +68,11 @@ export const failureOf = ({ afterSeconds, does, id }: Leaf): Disposition.Provisi
   return does === "UserActionRequired" ? Reasons.user({ id }) : undefined
 }
 
+/** An error that no vocabulary declared, as it looks to a runtime that does not know types. */
+export const raw = (error: unknown): Effect.Effect<never, Disposition.ProvisionError> =>
+  // @ts-expect-error this is what the compiler is there for
+  Effect.suspend(() => Effect.fail(error))
+
 /** A failure as text: disposition, reason, message, delay. A defect's message holds a random id. */
 export const text = (failure: Disposition.ProvisionError): string =>
   Disposition.core.internal_error.is(failure)
@@ -99,7 +104,7 @@ const together = (path: string, own: ReadonlyArray<string>, parts: ReadonlyArray
 }
 
 const modelOfLeaf = (leaf: Leaf, phase: Progress.Phase, path: string): Outcome => {
-  const failure = leaf.does === "Die" ? "Transient internal_error" : failureOf(leaf)
+  const failure = leaf.does === "Die" || leaf.does === "Raw" ? "Transient internal_error" : failureOf(leaf)
   const failures = failure === undefined ? [] : [typeof failure === "string" ? failure : text(failure)]
   return { failures, ran: [`${leaf.id} ${phase}`], states: [`${path} ${stateOf(failures)}`] }
 }
