@@ -35,9 +35,7 @@ import type { Finalizer } from "@berth/kube/Finalizers"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as Kind from "@berth/kube/Kind"
 import type { KubeObject, Ref } from "@berth/kube/KubeObject"
-import * as KubeObjects from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
-import * as ResourceTypes from "@berth/kube/ResourceType"
 import * as Requeue from "@berth/kube/Requeue"
 import * as Watch from "@berth/kube/Watch"
 import { type Duration, Effect, Option, Schema, type Scope } from "effect"
@@ -148,8 +146,11 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
   readonly definition?: Cache.Definition<O, I> | undefined
   /** Other objects whose changes concern one of this kind. */
   readonly watches?: ReadonlyArray<Watch.Watch<R4>> | undefined
-  /** Kinds of which objects are declared by {@link input}: their changes wake whoever waits for them. */
-  readonly inputs?: ReadonlyArray<Cache.AnyDefinition> | undefined
+  /**
+   * Kinds of which objects are declared by {@link input}: their changes wake whoever waits for them. Of a kind only the metadata is
+   * watched, in one cache for all managers; a definition is a cache that the program has anyway, or that is to see less.
+   */
+  readonly inputs?: ReadonlyArray<ResourceType | Cache.AnyDefinition> | undefined
   /** False for a kind that leaves nothing behind: then nothing is deprovisioned. Default `berth.dev/<plural>`. */
   readonly finalizer?: Finalizer | false | undefined
   /** The kind's own fields of the status, such as a phase or an address. Pure, or an effect that does not fail. */
@@ -172,6 +173,38 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
  * **Errors**: those of `KubeFailure`; never for an object that is not there.
  *
  * **Caveats**: only what is read on the manager's own cluster is declared. Outside of a manager this only reads.
+ *
+ * **Example** (Wait for a Secret that somebody has to write)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Kind from "@berth/kube/Kind"
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Manager from "@berth/provisioners/Manager"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect, Option, Schema } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("mailbox", {
+ *   no_password: Disposition.userActionRequired("The Secret with the password is missing.")
+ * })
+ * const Mailbox = Kind.make({
+ *   group: "example.com", version: "v1", kind: "Mailbox", scope: "Namespaced",
+ *   spec: Schema.Struct({ secretName: Kind.Text(1, 253) }),
+ *   status: Schema.Struct(Manager.statusFields)
+ * })
+ *
+ * export const mailboxes = Manager.make({
+ *   kind: Mailbox,
+ *   inputs: [Builtin.Secret],
+ *   provisioner: ({ metadata, spec }) =>
+ *     Provisioner.make("mailbox", {
+ *       provision: Effect.gen(function*() {
+ *         const password = yield* Manager.input(Builtin.Secret, { name: spec.secretName, namespace: metadata.namespace })
+ *         if (Option.isNone(password)) return yield* Reasons.no_password()
+ *       }),
+ *       deprovision: Effect.void
+ *     })
+ * })
+ * ```
  *
  * @category inputs
  * @since 0.1.0
@@ -305,12 +338,7 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
   const definition = options.definition ?? Cache.define<O, I>(options.kind)
   const waiting = inputs.makeWaiting()
   const pass = passesOf(options, (ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref)), waiting)
-  const wakers = (options.inputs ?? []).map((anyDefinition) =>
-    anyDefinition.with((each) => {
-      const of = { apiVersion: ResourceTypes.apiVersion(each.type), kind: each.type.kind }
-      return Watch.mapped(each, (object) => waiting.of(inputs.keyOf(of, KubeObjects.ref(object))))
-    })
-  )
+  const wakers = (options.inputs ?? []).map((source) => inputs.waker(source, waiting))
   return Controller.make({
     name: options.kind.plural,
     watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],

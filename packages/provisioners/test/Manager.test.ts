@@ -1,6 +1,8 @@
 import * as Client from "@berth/kube/Client"
 import * as Builtin from "@berth/kube/Builtin"
+import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
+import type { KubeObject } from "@berth/kube/KubeObject"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Fiber, Layer, Logger, Metric, Option, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -829,23 +831,47 @@ describe("Manager under its controller", () => {
     }).pipe(Effect.provide(Layer.fresh(live)))
   )
 
-  it.live("P2: a user's input that changes wakes the object that is parked on it", () =>
+  it.live.each([
+    { what: "a built-in kind", type: Builtin.Secret, source: Builtin.Secret },
+    { what: "a kind of one's own", type: Widget, source: Widget },
+    { what: "a cache", type: Builtin.Secret, source: Cache.define(Builtin.Secret, { metadataOnly: true }) }
+  ])("P2: a user's input that changes wakes the object that is parked on it, by the watch of $what", (row) =>
     Effect.gen(function* () {
       const { create, start, until } = yield* controlled
       const client = yield* Client.Client
-      const secret = { name: "password", namespace: "default" }
+      const ref = { name: "password", namespace: "default" }
       yield* start({
-        provision: () =>
-          Effect.flatMap(Manager.input(Builtin.Secret, secret), (found) =>
-            Option.isSome(found) ? Effect.void : Effect.fail(Reasons.no_secret())
-          )
+        inputs: [row.source],
+        provision: ({ metadata }) =>
+          metadata.name === ref.name
+            ? Effect.void
+            : Effect.flatMap(Manager.input<KubeObject>(row.type, ref), (found) =>
+                Option.isSome(found) ? Effect.void : Effect.fail(Reasons.no_secret())
+              )
       })
       yield* create("locked")
       yield* until("locked", (object) => condition(object, "Stalled")?.reason === "no_secret")
 
-      yield* client.create(Builtin.Secret, { metadata: secret })
+      yield* row.type === Widget ? create(ref.name) : client.create(Builtin.Secret, { metadata: ref })
 
       yield* until("locked", (object) => condition(object, "Ready")?.status === "True")
+    }).pipe(Effect.provide(Layer.fresh(live)))
+  )
+
+  it.live("P2: managers that name the same kind share one watch of it", () =>
+    Effect.gen(function* () {
+      const { start } = yield* controlled
+      const inputs = [Builtin.Secret]
+
+      yield* start({ inputs, provision: () => Effect.void })
+      yield* start({ inputs, provision: () => Effect.void })
+
+      const caches = yield* Caches.Caches
+      const resources = (yield* caches.statuses).map(({ resource }) => resource)
+      assert.deepStrictEqual(
+        resources.filter((resource) => resource === "secrets"),
+        ["secrets"]
+      )
     }).pipe(Effect.provide(Layer.fresh(live)))
   )
 

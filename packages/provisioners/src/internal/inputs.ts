@@ -1,9 +1,11 @@
 /** Which objects a pass declared as the user's input, which version of each it read, and who is to be woken when one changes. */
 import { createHash } from "node:crypto"
+import * as Cache from "@berth/kube/Cache"
 import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
+import * as Watch from "@berth/kube/Watch"
 import { Context, Effect, Option } from "effect"
 import type { Input } from "./bookkeeping.ts"
 
@@ -109,3 +111,24 @@ export const makeWaiting = (): Waiting => {
     of: (input) => [...(owners.get(input) ?? [])].map(KubeObject.fromKey)
   }
 }
+
+/** What a manager watches for its inputs: a cache that the program has, or a kind. */
+export type Source = Cache.AnyDefinition | ResourceType.ResourceType
+
+/** All managers of a program that name the same kind share one cache. */
+const definitions = new WeakMap<ResourceType.ResourceType, Cache.AnyDefinition>()
+
+const definitionOf = (source: Source): Cache.AnyDefinition => {
+  if ("with" in source) return source
+  // Metadata tells versions apart, and a Secret's data has no business in this process.
+  const definition = definitions.get(source) ?? Cache.define(source, { metadataOnly: true })
+  definitions.set(source, definition)
+  return definition
+}
+
+/** Wakes whoever waits for an object of this source when it changes. */
+export const waker = (source: Source, waiting: Waiting): Watch.Watch =>
+  definitionOf(source).with((definition) => {
+    const of = { apiVersion: ResourceType.apiVersion(definition.type), kind: definition.type.kind }
+    return Watch.mapped(definition, (object) => waiting.of(keyOf(of, KubeObject.ref(object))))
+  })

@@ -1,6 +1,5 @@
 /** A kind of the tests, and the words in which they speak about its manager. */
 import * as Builtin from "@berth/kube/Builtin"
-import * as Cache from "@berth/kube/Cache"
 import * as Client from "@berth/kube/Client"
 import * as Kind from "@berth/kube/Kind"
 import type { Ref } from "@berth/kube/KubeObject"
@@ -121,18 +120,20 @@ export const controlled = Effect.gen(function* () {
     start: ({
       concurrency,
       deprovision = () => Effect.void,
+      inputs = [],
       provision
     }: {
       readonly provision: Step
       readonly deprovision?: Step
       readonly concurrency?: number
+      readonly inputs?: Options["inputs"]
     }) =>
       Effect.gen(function* () {
         const controller = Manager.make({
           kind: Widget,
           provisioner: (widget) =>
             Provisioner.make("widget", { provision: () => provision(widget), deprovision: () => deprovision(widget) }),
-          inputs: [Cache.define(Builtin.Secret, { metadataOnly: true })],
+          inputs,
           concurrency
         })
         const running = yield* controller.start
