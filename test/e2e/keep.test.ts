@@ -1,5 +1,7 @@
-/** `npm run quickstart -- --keep`: the command that it prints, and what kubectl does with what it leaves running. */
+/** `npm run quickstart -- --keep`: the commands that it prints, and what kubectl does with what it leaves running. */
 import { spawn, spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Data, Effect } from "effect"
 import { parse } from "yaml"
@@ -53,15 +55,17 @@ const make = (kubeconfig: string) => {
 }
 
 const printed = (output: string, pattern: RegExp): string => pattern.exec(output)?.[1] ?? assert.fail(`no ${pattern}`)
+const kubectlLine = /^ {2}kubectl (.+)$/gmu
 
 /** Two places: feature-b and feature-c have them when the story is over. */
-const looks = Effect.fnUntraced(function* (kubeconfig: string, command: string) {
+const looks = Effect.fnUntraced(function* (kubeconfig: string, commands: ReadonlyArray<string>) {
   const kubectl = make(kubeconfig)
 
-  const table = yield* kubectl.run(command.split(" "))
+  const [table = "", logs] = yield* Effect.forEach(commands, (command) => kubectl.run(command.split(" ")))
   assert.match(table, /^NAME +TEMPLATE.* +PHASE.*\nenvironment\.berth\.dev\/feature-b +shop .*Ready/u)
   assert.match(table, /^slice\.berth\.dev\/feature-c-db-\S+ +feature-c +db +postgres +Bound/mu)
   assert.match(table, /^sharedcomponent\.berth\.dev\/postgres +postgres .*True/mu)
+  assert.match(logs ?? "", /^\[pod\/slice-\S+-provision-1-\S+\] the database and the login t_\w+ are there$/mu)
 
   const described = yield* kubectl.run(["describe", "environment", "feature-b", ...namespace])
   assert.match(described, /Kind: +Environment/u)
@@ -107,17 +111,21 @@ describe("npm run quickstart -- --keep", () => {
     "T2, T11: goes on running for kubectl, until Ctrl-C, which leaves nothing",
     () =>
       Effect.gen(function* () {
-        const quickstart = yield* Quickstart.start({ args: ["--keep"] })
+        const log = join(yield* Quickstart.folderOf("berth-e2e-log"), "operator.log")
+        const quickstart = yield* Quickstart.start({ args: ["--keep", "--log", log] })
         yield* quickstart.says("Ctrl-C ends it and leaves nothing behind.")
         const kubeconfig = printed(quickstart.output(), /^ {2}export KUBECONFIG=(\S+)$/mu)
-        const command = printed(quickstart.output(), /^ {2}kubectl (get .+)$/mu)
+        const commands = [...quickstart.output().matchAll(kubectlLine)].map(([, command = ""]) => command)
         assert.include(kubeconfig, quickstart.folder)
+        assert.include(quickstart.output(), `The operator's log is ${log}\n`)
+        assert.include(readFileSync(log, "utf8"), "patch environments.berth.dev berth-system/feature-b: 200")
 
-        if (hasKubectl) yield* Effect.scoped(looks(kubeconfig, command))
+        if (hasKubectl) yield* Effect.scoped(looks(kubeconfig, commands))
         yield* quickstart.signal("SIGINT", "group")
 
         assert.deepStrictEqual(yield* quickstart.ended, { code: 0, signal: null })
         assert.strictEqual(quickstart.errors(), "")
+        assert.isTrue(quickstart.output().endsWith(`Stopped. Everything is removed, but the operator's log, ${log}.\n`))
         yield* quickstart.gone("5 seconds")
       }),
     110_000

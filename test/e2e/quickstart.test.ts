@@ -1,5 +1,6 @@
 /** What a newcomer does and sees: the first command, its claims, its errors, and that nothing is left of it. */
-import { existsSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as Terminal from "../../examples/quickstart/test/support/terminal.ts"
@@ -20,6 +21,8 @@ const inOrder = (output: string, wanted: ReadonlyArray<string | RegExp>): void =
   }
 }
 
+const operatorLog = fileURLToPath(new URL("../../examples/quickstart/operator.log", import.meta.url))
+
 /** The acts of the story, as plain lines. */
 const acts = [
   "Berth quickstart: environments that share one PostgreSQL",
@@ -38,6 +41,7 @@ const acts = [
   "done: the database and the login of feature-a are gone from the server",
   "done: the binding of feature-c logs in and writes",
   /^All of it took \d+\.\d seconds: two places, three environments, one PostgreSQL\.$/u,
+  `The operator's log is ${operatorLog}`,
   "npm run quickstart -- --keep"
 ]
 
@@ -66,6 +70,11 @@ describe("npm run quickstart", () => {
         ])
         assert.notInclude(quickstart.output(), "\u001b")
         assert.notMatch(quickstart.output(), /failed|stopped/u)
+        inOrder(readFileSync(operatorLog, "utf8"), [
+          "started: ",
+          "patch environments.berth.dev berth-system/feature-c",
+          "stopping"
+        ])
         // What is looked for afterwards was there: the processes, the folders and the port.
         inOrder(during.join("\n"), [/^process /u])
         inOrder(during.join("\n"), [/^file berth-postgres/u])
@@ -85,7 +94,10 @@ describe("npm run quickstart", () => {
         yield* quickstart.signal("SIGINT", "group")
 
         assert.deepStrictEqual(yield* quickstart.ended, stopped)
-        inOrder(quickstart.output(), ["stopped: start an embedded Kubernetes API and a PostgreSQL"])
+        inOrder(quickstart.output(), [
+          "stopped: start an embedded Kubernetes API and a PostgreSQL",
+          /^Stopped\. Everything is removed\.$/u
+        ])
         yield* quickstart.gone(moment)
       }),
     patience
@@ -118,6 +130,26 @@ describe("npm run quickstart", () => {
 
         yield* quickstart.ended
         yield* quickstart.gone("20 seconds")
+      }),
+    patience
+  )
+
+  it.live(
+    "T11: when the operator dies, it says so and where the log is, and leaves nothing",
+    () =>
+      Effect.gen(function* () {
+        const quickstart = yield* Quickstart.start()
+        yield* quickstart.says("done: start the operator")
+
+        yield* quickstart.killOperator
+
+        assert.strictEqual((yield* quickstart.ended).code, 1)
+        inOrder(quickstart.errors(), [
+          "The quickstart failed: The operator ended with exit code 137. Its last words:",
+          "Run it again. If the operator ends again, its last words above say why.",
+          `The operator's log is ${operatorLog}`
+        ])
+        yield* quickstart.gone(moment)
       }),
     patience
   )

@@ -12,9 +12,12 @@ export class KubeconfigMissing extends Data.TaggedError("KubeconfigMissing")<{}>
   }
 }
 
-/** Whether everything was told that there is to tell. */
+/** What is known of a run while it goes on. */
 export interface Outcome {
+  /** Whether everything was told that there is to tell. */
   isFinished: boolean
+  /** The file with the operator's log, once there is one. */
+  operatorLog: string | undefined
 }
 
 interface Failure {
@@ -48,15 +51,28 @@ const advice = (tag: string, kubeconfig: Option.Option<string>): string | undefi
   }
 }
 
-/** A sentence on what failed, and one on what to do. */
-export const explained = (cause: Cause.Cause<unknown>, kubeconfig: Option.Option<string>): string => {
+/** Where a failure happened: what the run was given, and how far it came. */
+export interface Circumstances {
+  readonly kubeconfig: Option.Option<string>
+  readonly outcome: Outcome
+}
+
+/** Where the operator says why, as far as there was one. */
+export const whereTheLogIs = ({ operatorLog }: Outcome): ReadonlyArray<string> =>
+  operatorLog === undefined ? [] : [`The operator's log is ${operatorLog}`]
+
+const lines = (cause: Cause.Cause<unknown>, kubeconfig: Option.Option<string>): ReadonlyArray<string> => {
   const error = Cause.squash(cause)
   if (!isFailure(error)) {
-    return `The quickstart failed in a way that it should not. This is a bug; please report it:\n${Cause.pretty(cause)}`
+    return ["The quickstart failed in a way that it should not. This is a bug; please report it:", Cause.pretty(cause)]
   }
   const next = advice(error._tag, kubeconfig)
-  return [`The quickstart failed: ${error.message}`, ...(next === undefined ? [] : [next])].join("\n")
+  return [`The quickstart failed: ${error.message}`, ...(next === undefined ? [] : [next])]
 }
+
+/** A sentence on what failed, one on what to do, and where to read more. */
+export const explained = (cause: Cause.Cause<unknown>, { kubeconfig, outcome }: Circumstances): string =>
+  [...lines(cause, kubeconfig), ...whereTheLogIs(outcome)].join("\n")
 
 /**
  * On the way out, since the exit of a fiber that was interrupted can say nothing but that. What is said first counts: a failure
@@ -71,13 +87,13 @@ const exitWith = (code: number) =>
 
 /** Says on standard error what failed, once; an interruption is no failure. */
 export const told =
-  (kubeconfig: Option.Option<string>) =>
+  (circumstances: Circumstances) =>
   <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, BrokenOff, R> =>
     Effect.catchCause(work, (cause) => {
       const error = Cause.squash(cause)
       if (error instanceof BrokenOff) return Effect.fail(error)
       if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
-      return Console.error(`\n${explained(cause, kubeconfig)}`).pipe(
+      return Console.error(`\n${explained(cause, circumstances)}`).pipe(
         Effect.andThen(exitWith(1)),
         Effect.andThen(Effect.fail(new BrokenOff()))
       )

@@ -44,18 +44,20 @@ export interface OperatorProcess {
 /** What is kept of the log, for the case that the process ends. */
 const outputMax = 8_192
 
-/** Starts the operator and waits until it serves; it ends with the scope. */
+/** Starts the operator and waits until it serves; it ends with the scope. `log` gets all that it says. */
 export const start = Effect.fn("OperatorProcess.start")(function* (
-  kubeconfig: string
+  kubeconfig: string,
+  log: (chunk: Buffer) => void = () => undefined
 ): Effect.fn.Return<OperatorProcess, OperatorEnded | LocalProcess.SpawnFailed, Scope.Scope> {
   const listening = yield* Deferred.make<string>()
   let output = ""
   const process_ = yield* LocalProcess.spawn({
     command: command.program,
-    args: [...command.args, "run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-level", "info"],
+    args: [...command.args, "run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-format", "text", "--log-level", "debug"],
     cwd: repository,
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" },
     onOutput: (chunk) => {
+      log(chunk)
       output = (output + chunk.toString()).slice(-outputMax)
       const address = /health and metrics are on ([^\s"]+)/u.exec(output)?.[1]
       if (address !== undefined) Deferred.doneUnsafe(listening, Effect.succeed(address))

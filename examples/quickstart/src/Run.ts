@@ -1,7 +1,8 @@
 /** The story from its first act to its end, and what has to be done around it. */
 import * as Cluster from "@berth/testing/Cluster"
-import { Clock, Effect, Exit, Fiber, type Option } from "effect"
+import { Clock, Effect, Exit, Fiber } from "effect"
 import * as Failure from "./Failure.ts"
+import * as OperatorLog from "./OperatorLog.ts"
 import * as OperatorProcess from "./OperatorProcess.ts"
 import { restore } from "./Restore.ts"
 import * as Seen from "./Seen.ts"
@@ -9,11 +10,10 @@ import * as Stage from "./Stage.ts"
 import * as Story from "./Story.ts"
 import { Timeline } from "./Timeline.ts"
 
-interface Options {
+export interface Options extends Failure.Circumstances {
   readonly keep: boolean
-  readonly kubeconfig: Option.Option<string>
+  readonly log: string
   readonly startMs: number
-  readonly outcome: Failure.Outcome
 }
 
 /** On a cluster that exists everything is removed at the end, whatever the end is; an embedded one goes as a whole. */
@@ -28,14 +28,14 @@ export const story = Effect.fnUntraced(function* (options: Options) {
     operatorEnded = ended
   }
   yield* timeline.say("What is made in this cluster is removed at the end.\n")
-  yield* Effect.onExit(acts(options, started), () => removed(options.kubeconfig, operatorEnded))
+  yield* Effect.onExit(acts(options, started), () => removed(options, operatorEnded))
 })
 
 /** In a fiber of its own: the story's may be interrupted already, and could not wait any more. */
-const removed = Effect.fnUntraced(function* (kubeconfig: Option.Option<string>, operatorEnded: Effect.Effect<unknown>) {
+const removed = Effect.fnUntraced(function* (options: Options, operatorEnded: Effect.Effect<unknown>) {
   const timeline = yield* Timeline
   const work = timeline.step("remove everything from the cluster", restore(operatorEnded))
-  yield* Fiber.join(yield* Effect.forkDetach(Effect.interruptible(Failure.told(kubeconfig)(work))))
+  yield* Fiber.join(yield* Effect.forkDetach(Effect.interruptible(Failure.told(options)(work))))
 })
 
 const acts = Effect.fnUntraced(function* (options: Options, started: (ended: Effect.Effect<unknown>) => void) {
@@ -43,13 +43,21 @@ const acts = Effect.fnUntraced(function* (options: Options, started: (ended: Eff
   const { kubeconfigFile } = yield* Cluster.Cluster
   const kubeconfig = yield* kubeconfigFile
   yield* timeline.step("apply the kinds, the namespaces and the admin's Secret", Stage.prepare())
-  const operator = yield* timeline.step("start the operator", OperatorProcess.start(kubeconfig))
+  const log = yield* OperatorLog.open(options.log)
+  options.outcome.operatorLog = options.log
+  const operator = yield* timeline.step("start the operator", OperatorProcess.start(kubeconfig, log))
   started(Effect.exit(operator.watched))
   // The story ends at once when the operator does.
   const told = Effect.raceFirst(tell(options.startMs), operator.watched)
   if (options.keep) return yield* keep(options, kubeconfig, yield* Effect.exit(told), operator.watched)
   yield* told
-  yield* timeline.say("To look around with kubectl, run it again and keep it:\n  npm run quickstart -- --keep\n")
+  const lines = [
+    ...Failure.whereTheLogIs(options.outcome),
+    "To look around with kubectl, run it again and keep it:",
+    "  npm run quickstart -- --keep",
+    ""
+  ]
+  yield* timeline.say(lines.join("\n"))
 })
 
 const tell = Effect.fnUntraced(function* (startMs: number) {
@@ -64,21 +72,23 @@ const tell = Effect.fnUntraced(function* (startMs: number) {
 
 /** Also what failed is kept, to be looked at. */
 const keep = Effect.fnUntraced(function* <E>(
-  { kubeconfig, outcome }: Options,
+  options: Options,
   file: string,
   exit: Exit.Exit<void, E>,
   watched: OperatorProcess.OperatorProcess["watched"]
 ) {
   const timeline = yield* Timeline
-  if (Exit.isFailure(exit)) yield* timeline.say(`\n${Failure.explained(exit.cause, kubeconfig)}\n`)
+  if (Exit.isFailure(exit)) yield* timeline.say(`\n${Failure.explained(exit.cause, options)}\n`)
   const lines = [
+    ...(Exit.isFailure(exit) ? [] : Failure.whereTheLogIs(options.outcome)),
     "It goes on running. In another terminal:",
     `  export KUBECONFIG=${file}`,
     `  kubectl get environments,slices,sharedcomponents -n ${Stage.managementNamespace}`,
+    `  kubectl logs -n ${Stage.sharedNamespace} --prefix --selector batch.kubernetes.io/job-name`,
     "Ctrl-C ends it and leaves nothing behind.",
     ""
   ]
   yield* timeline.say(lines.join("\n"))
-  outcome.isFinished = Exit.isSuccess(exit)
+  options.outcome.isFinished = Exit.isSuccess(exit)
   return yield* Exit.isSuccess(exit) ? watched : Effect.never
 })

@@ -81,7 +81,8 @@ const isOpen = (port: number) =>
 const portsIn = (output: string): ReadonlyArray<number> =>
   [...output.matchAll(/PostgreSQL is on port (\d+)/gu)].map(([, port]) => Number(port))
 
-const folderOf = (token: string) =>
+/** A new folder that begins with this name, for as long as the scope is open. */
+export const folderOf = (token: string) =>
   Effect.acquireRelease(
     Effect.sync(() => {
       const folder = mkdtempSync(join(tmpdir(), `${token}-`))
