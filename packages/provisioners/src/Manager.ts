@@ -6,7 +6,8 @@
  * - P2: a Yield comes back in about 10 s and is no failure; a Transient backs off from 1 s to 5 min; Terminal and
  *   UserActionRequired park until the generation or the annotation `berth.dev/retry` changes, the latter also until an
  *   {@link input} changes.
- * - P3: status shows reasons and messages, metrics reasons only; `why` and causes go to the log.
+ * - P3: status and Events show reasons and messages, metrics reasons only; `why` and causes go to the log. An Event is recorded,
+ *   where the program has a recorder, when an object's reason has changed: not for a Yield, nor for a single Transient.
  * - P13: an interrupted pass writes nothing into status.
  * - P14: gone → nothing; deleting → deprovision, paused or not; paused → condition `Paused` and nothing else; else provision,
  *   once the finalizer is on the object.

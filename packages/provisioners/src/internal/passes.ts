@@ -11,6 +11,7 @@ import * as Progress from "../Progress.ts"
 import type { Provisioner } from "../Provisioner.ts"
 import * as Bookkeeping from "./bookkeeping.ts"
 import * as compose from "./compose.ts"
+import * as Events from "./events.ts"
 import * as Inputs from "./inputs.ts"
 import type { JsonObject } from "./json.ts"
 import { settle } from "./pass.ts"
@@ -280,7 +281,11 @@ const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     : { failure: ended, fields: {} }
   const { bookkeeping, next } = yield* judge(failure, done, before, epoch, yield* Clock.currentTimeMillis)
   yield* Report.pass(plan.type, phase, failure)
-  if (Option.isSome(latest)) yield* publish(plan.type, latest.value, failure, fields, bookkeeping)
+  if (Option.isNone(latest)) return next
+  if (yield* publish(plan.type, latest.value, failure, fields, bookkeeping)) {
+    const { attempts } = bookkeeping
+    yield* Events.record(latest.value, { phase, failure, attempts, attemptsBefore: before?.attempts ?? 0 })
+  }
   return next
 })
 

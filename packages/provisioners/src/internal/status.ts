@@ -109,30 +109,38 @@ const attemptsMax = 5
 /**
  * Writes what changed of the status, and nothing if nothing did. Guarded by the version that was read, so that the
  * conditions and fields of other writers are kept: who loses reads again, and gives up if it is another object or another
- * generation by now, since then the next pass has more to say.
+ * generation by now, since then the next pass has more to say. True if something was written.
  */
 export const write = Effect.fnUntraced(function* <O extends ManagedObject>(
   type: ResourceType<O>,
   object: O,
   change: (status: ManagedStatus) => ManagedStatus
-): Effect.fn.Return<void, KubeError.KubeError, Client.Client> {
+): Effect.fn.Return<boolean, KubeError.KubeError, Client.Client> {
   const client = yield* Client.Client
   let base: O | undefined = object
   for (let attempt = 1; base !== undefined; attempt++) {
     const changes = difference(base.status, { ...change(base.status ?? {}) })
-    if (changes === undefined) return
-    base = yield* lost(client, type, base, changes, attempt)
+    if (changes === undefined) return false
+    const tried: Attempted<O> = yield* attempted(client, type, base, changes, attempt)
+    if (tried.written) return true
+    base = tried.again
   }
+  return false
 })
 
-/** Nothing once it is written, or no longer worth it; else what to try again with. */
-const lost = <O extends ManagedObject>(
+interface Attempted<O> {
+  readonly written: boolean
+  /** What to try again with, unless that is no longer worth it. */
+  readonly again: O | undefined
+}
+
+const attempted = <O extends ManagedObject>(
   client: Client.Client["Service"],
   type: ResourceType<O>,
   base: O,
   status: JsonObject,
   attempt: number
-): Effect.Effect<O | undefined, KubeError.KubeError> =>
+): Effect.Effect<Attempted<O>, KubeError.KubeError> =>
   client
     .patch(
       type,
@@ -141,10 +149,12 @@ const lost = <O extends ManagedObject>(
       { subresource: "status" }
     )
     .pipe(
-      Effect.as(undefined),
-      Effect.catchTag("NotFound", () => Effect.undefined),
+      Effect.as({ written: true, again: undefined }),
+      Effect.catchTag("NotFound", () => Effect.succeed({ written: false, again: undefined })),
       Effect.catchTag("Conflict", (conflict) =>
-        attempt < attemptsMax ? sameAgain(client, type, base) : Effect.fail(conflict)
+        attempt < attemptsMax
+          ? Effect.map(sameAgain(client, type, base), (again) => ({ written: false, again }))
+          : Effect.fail(conflict)
       )
     )
 
