@@ -8,6 +8,7 @@ const below = {
   provisioners: ["kube"],
   testing: ["kube"],
   "shared-components": ["kube", "provisioners"],
+  "db-provider": ["kube", "provisioners"],
   operator: ["kube", "provisioners", "shared-components"]
 }
 

@@ -5,10 +5,10 @@ import { assert, describe, it } from "@effect/vitest"
 import * as Markdown from "../support/markdown.ts"
 
 const root = fileURLToPath(new URL("../../", import.meta.url))
-const files = { kube: "K", provisioners: "P", "shared-components": "S", testing: "T" }
+const files = { "db-provider": "D", kube: "K", provisioners: "P", "shared-components": "S", testing: "T" }
 
 /** The rules that a title begins with: `"P9: …"`, `"P9, P12: …"`. */
-const titles = /["'`]([KPST]\d+(?:, [KPST]\d+)*): /gu
+const titles = /["'`]([DKPST]\d+(?:, [DKPST]\d+)*): /gu
 const named = new Set(
   globSync("{packages,test,examples}/**/*.{test,bench}.ts", { cwd: root, exclude: ["**/node_modules", "**/dist"] })
     .map(Markdown.read)
@@ -42,7 +42,7 @@ describe("Guarantees", () => {
   })
 
   it.each(published)("of $name that its README names exist and are kept", ({ letter, name, rules }) => {
-    const claims = [...Markdown.read(`packages/${name}/README.md`).matchAll(/^- ([KPST]\d+(?:, [KPST]\d+)*): /gmu)]
+    const claims = [...Markdown.read(`packages/${name}/README.md`).matchAll(/^- ([DKPST]\d+(?:, [DKPST]\d+)*): /gmu)]
       .flatMap(([, ids = ""]) => ids.split(", "))
       .filter((id) => id.startsWith(letter))
 

@@ -1,0 +1,124 @@
+/** Field types that the kinds share. Every one has a bound, so that the API server can price the rules over it. */
+import * as Conditions from "@berth/kube/Conditions"
+import * as Kind from "@berth/kube/Kind"
+import * as Manager from "@berth/provisioners/Manager"
+import { Duration, Schema, SchemaTransformation } from "effect"
+
+const { described } = Kind
+
+/** Names may be shown: what has one of these shapes is an identifier, which failures' messages take. */
+const identifier = Schema.brand("Identifier")
+
+/** Documents a field that may be left out. */
+export const optional = <S extends Schema.Top>(text: string, schema: S) => Schema.optionalKey(described(text)(schema))
+
+/** The name of an object, as the API server takes it. */
+export const ObjectName = Kind.Text(1, 253)
+  .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u))
+  .pipe(identifier)
+
+export const Uid = Kind.Text(1, 128)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
+
+/** What a consumer calls its database: a part of a URL's path as it stands. */
+export const ExternalId = Kind.Text(1, 128)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9_.:]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
+
+/** The name of a tenant's database and role, as the provider makes them: nothing of it is the caller's. */
+export const TenantName = Kind.Text(22, 22)
+  .check(Schema.isPattern(/^t_[a-z0-9]{20}$/u))
+  .pipe(identifier)
+
+/** The name of a role or database that people made: 63 bytes, as PostgreSQL counts, of a shape that may be shown. */
+export const SqlName = Kind.Text(1, 63)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9_]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
+
+/** A DNS name or an IP address. */
+export const Host = Kind.Text(1, 253)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9.:]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
+
+/** A reference to one key of a Secret in the release namespace: whoever may write these kinds can reach no other Secret. */
+export const SecretKeyRef = Schema.Struct({
+  name: ObjectName.pipe(described("The name of the Secret, in the release namespace.")),
+  key: Kind.Text(1, 253)
+    .check(Schema.isPattern(/^[-._a-zA-Z0-9]+$/u))
+    .pipe(described("Which of its keys."))
+})
+
+export const ObjectRef = (what: string) =>
+  Schema.Struct({
+    name: ObjectName.pipe(described(`The name of the ${what}.`)),
+    uid: Uid.pipe(described("Its UID: another object of this name is not this one."))
+  })
+
+const labelValue = Kind.Text(0, 63).check(Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/u))
+
+/** Labels, of which there are few: they are compared for every placement. */
+export const Labels = Schema.Record(Schema.String, labelValue)
+  .check(Schema.isMaxProperties(16))
+  .pipe(
+    Kind.rule({
+      rule: "self.all(key, key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",
+      message: "every key must be one of a label"
+    })
+  )
+
+export const Selector = Schema.Struct({
+  matchLabels: Labels.pipe(described("Labels that a shard must have, all of them."), Kind.withDefault({}))
+})
+
+const unitSeconds: ReadonlyMap<string, number> = new Map([
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+  ["s", 1]
+])
+
+const spanFrom = (text: string): Duration.Duration =>
+  Duration.seconds(
+    [...text.matchAll(/([0-9]+)([dhms])/gu)].reduce(
+      (sum, [, count, unit]) => sum + Number(count) * (unitSeconds.get(unit ?? "") ?? 0),
+      0
+    )
+  )
+
+/** A length of time such as `36h` or `1d12h`, as people write it in manifests. */
+export const Span = Kind.Text(2, 32)
+  .check(Schema.isPattern(/^(?:[0-9]{1,9}(?:d|h|m|s))+$/u))
+  .pipe(
+    Schema.decodeTo(
+      Schema.Duration,
+      SchemaTransformation.transform({
+        decode: spanFrom,
+        encode: (duration) => `${Math.max(0, Math.ceil(Duration.toSeconds(duration)))}s`
+      })
+    )
+  )
+
+/** The part of a status that every kind has. */
+export const statusFields = {
+  ...Manager.statusFields,
+  conditions: Conditions.schema.pipe(
+    described("What is true of the object now. Ready sums it up."),
+    Kind.withDefault([])
+  )
+}
+
+export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** The column that every kind ends with. */
+export const age = { name: "Age", path: ".metadata.creationTimestamp", type: "date" } as const
+
+/** The column that says whether an object is ready. */
+export const ready = { name: "Ready", path: ".status.conditions[?(@.type=='Ready')].status" } as const
+
+/** Why it is not, shown by `kubectl get -o wide`. */
+export const reason = {
+  name: "Reason",
+  path: ".status.conditions[?(@.type=='Ready')].reason",
+  priority: 1
+} as const
