@@ -5,7 +5,7 @@ import { join, resolve } from "node:path"
 import * as Crds from "@berth/operator/Crds"
 import { Cluster, LocalProcess, PodRunner } from "@berth/testing"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Queue } from "effect"
+import { Deferred, Effect, Layer, Option, Queue } from "effect"
 
 const isThere = spawnSync("kubectl", ["version", "--client"]).status === 0
 if (!isThere) console.warn("kubectl is not on PATH: nothing is tried with it")
@@ -29,8 +29,23 @@ const makeKubectl = Effect.gen(function* () {
       (running) => Effect.sync(() => void running.kill())
     )
     const printed = yield* Queue.unbounded<string>()
-    child.stdout.on("data", (chunk: Buffer) => Queue.offerUnsafe(printed, chunk.toString()))
-    const says = (text: RegExp) => Effect.repeat(Queue.take(printed), { until: (said) => text.test(said) })
+    const ended = yield* Deferred.make<void>()
+    let output = ""
+    const hear = (chunk: Buffer) => {
+      output += chunk.toString()
+      Queue.offerUnsafe(printed, chunk.toString())
+    }
+    child.stdout.on("data", hear)
+    child.stderr.on("data", hear)
+    child.once("close", () => Deferred.doneUnsafe(ended, Effect.void))
+    /** Fails when it ends before it has said so, or is silent for too long. */
+    const says = (text: RegExp) =>
+      Effect.repeat(Queue.take(printed), { until: (said) => text.test(said) }).pipe(
+        Effect.timeoutOption("20 seconds"),
+        Effect.map(Option.isSome),
+        Effect.raceFirst(Effect.as(Deferred.await(ended), false)),
+        Effect.map((said) => assert.isTrue(said, `kubectl ${words.join(" ")} did not say ${text}, but: ${output}`))
+      )
     return { says }
   })
   return { run, start }
@@ -84,7 +99,8 @@ describe.skipIf(!isThere)("kubectl", () => {
         yield* expect(["describe", "scp", "postgres", ...system], /Kind: +SharedComponentProvider/u)
         yield* expect(["explain", "environment.spec.templateRef"], /FIELD: templateRef/u)
 
-        const watch = yield* start("get", "environment", "feature-a", ...system, "-w")
+        // Of a list: of one object kubectl drops the first event, which may be the change when it comes that soon.
+        const watch = yield* start("get", "environments", ...system, "-w")
         yield* watch.says(/NAME/u)
         const status = JSON.stringify({ status: { conditions: ready } })
         yield* expect(
