@@ -8,6 +8,8 @@ import { basename, join, resolve } from "node:path"
 import { Data, Deferred, Duration, Effect, Schedule, type Scope } from "effect"
 
 const repository = resolve(import.meta.dirname, "../../..")
+/** What one run has compiled the next one need not. */
+const compileCache = join(repository, "node_modules/.cache/berth-test")
 
 export class NotSeen extends Data.TaggedError("NotSeen")<{ readonly what: string; readonly output: string }> {
   override get message() {
@@ -106,7 +108,7 @@ const started = (folder: string, token: string, { args = [], command = ["npm"], 
         cwd: repository,
         detached: true,
         stdio: ["pipe", "pipe", "pipe"],
-        env: { ...inherited, TERM: "xterm", ...env, PATH, TMPDIR: folder }
+        env: { ...inherited, NODE_COMPILE_CACHE: compileCache, TERM: "xterm", ...env, PATH, TMPDIR: folder }
       })
     }),
     (child) => Effect.sync(() => toGroup(child, "SIGKILL"))
