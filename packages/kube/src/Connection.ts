@@ -5,6 +5,8 @@
  * - K6: a connection shows no secret when it is logged, printed or made into JSON; what is secret in it is `Redacted`. No
  *   error holds a part of a kubeconfig.
  *
+ * - P29: a kubeconfig that came as text reads files, runs commands and uses auth-providers only where its reader allows them.
+ *
  * **Caveats**
  * - `HTTPS_PROXY` and its kin are not looked at. Name a proxy in the kubeconfig (`proxy-url`) or in {@link make}.
  *
@@ -14,8 +16,15 @@ import { Effect, Redacted } from "effect"
 import { existsSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
-import { ClusterNotFound, type ConnectionError, KubeconfigInvalid, type NotInCluster } from "./ConnectionError.ts"
+import {
+  ClusterNotFound,
+  type ConnectionError,
+  KubeconfigInvalid,
+  KubeconfigUntrusted,
+  type NotInCluster
+} from "./ConnectionError.ts"
 import { variable } from "./internal/environment.ts"
+import { isWithin } from "./internal/folders.ts"
 import * as InCluster from "./internal/inCluster.ts"
 import * as Kubeconfig from "./internal/kubeconfig.ts"
 
@@ -97,6 +106,11 @@ export interface Connection {
   readonly tlsServerName: string | undefined
   /** `http:`, `https:` or `socks5:`. It may hold a password. */
   readonly proxyUrl: Redacted.Redacted | undefined
+  /**
+   * Networks such as `169.254.0.0/16`. No address in them is connected to, be it the server's or the proxy's, also where a name
+   * leads there.
+   */
+  readonly refusedNetworks: ReadonlyArray<string>
 }
 
 /**
@@ -122,6 +136,8 @@ export interface Options {
   readonly insecureSkipTlsVerify?: boolean | undefined
   readonly tlsServerName?: string | undefined
   readonly proxyUrl?: string | Redacted.Redacted | undefined
+  /** Default: none. */
+  readonly refusedNetworks?: ReadonlyArray<string> | undefined
 }
 
 const redacted = <A>(value: string | A): Redacted.Redacted | A =>
@@ -171,8 +187,27 @@ export const make = (options: Options): Connection => ({
   impersonate: options.impersonate,
   insecureSkipTlsVerify: options.insecureSkipTlsVerify ?? false,
   tlsServerName: options.tlsServerName,
-  proxyUrl: redacted(options.proxyUrl)
+  proxyUrl: redacted(options.proxyUrl),
+  refusedNetworks: options.refusedNetworks ?? []
 })
+
+/**
+ * What a kubeconfig of somebody else may do on this machine, with the rights of this program. Nothing by default.
+ *
+ * **Details**: what a file holds is sent to a server that the kubeconfig names. Commands run in the environment of this program, and
+ * the kubeconfig adds variables to it: judge the arguments and the variables, too.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Trust {
+  /** Which commands may be run for credentials (`exec`). */
+  readonly exec?: ((command: ExecCommand) => boolean) | undefined
+  /** Folders, whose files it may name: certificates, keys and tokens. */
+  readonly folders?: ReadonlyArray<string> | undefined
+  /** Which `auth-provider`s may be used. Some run commands, read files, and talk to servers of their own. */
+  readonly authProvider?: ((provider: AuthProvider) => boolean) | undefined
+}
 
 /**
  * A kubeconfig: as text, or by its path. Of several paths, which `KUBECONFIG` may hold, the first that names a thing counts.
@@ -187,15 +222,16 @@ export type KubeconfigSource =
   | {
       readonly text: string | Redacted.Redacted
       readonly context?: string | undefined
-      /** Whether it may name files and commands of this machine. Default false. */
-      readonly trusted?: boolean | undefined
+      /** Whether it may name files and commands of this machine, or which ones. Default false. */
+      readonly trusted?: boolean | Trust | undefined
     }
 
 /**
  * The connection of one context of a kubeconfig; the current one unless another is named.
  *
  * **Details**: a text is not trusted unless that is said: it must carry its certificates and token itself. So a kubeconfig
- * from a Secret can neither read files of the program that uses it nor run commands there.
+ * from a Secret can neither read files of the program that uses it nor run commands there. What is not trusted altogether may
+ * have at most 262,144 characters, and no aliases.
  *
  * **Errors**: `KubeconfigUnreadable`, `KubeconfigInvalid`, `ContextMissing`, `KubeconfigUntrusted`.
  *
@@ -210,8 +246,30 @@ export const fromKubeconfig = Effect.fn("Connection.fromKubeconfig")(function* (
     return yield* fromEntry(yield* Kubeconfig.fromFiles([asked.path].flat(), asked.context))
   }
   const text = typeof asked.text === "string" ? asked.text : Redacted.value(asked.text)
-  return yield* fromEntry(yield* Kubeconfig.fromText(text, asked.context, asked.trusted ?? false))
+  const { trusted = false } = asked
+  const connection = yield* fromEntry(yield* Kubeconfig.fromText(text, asked.context, trusted === true))
+  const field = trusted === true ? undefined : reachesFor(connection, trusted === false ? {} : trusted)
+  if (field !== undefined) return yield* new KubeconfigUntrusted({ source: connection.source, field })
+  return connection
 })
+
+/** The first thing of this machine that the connection uses and is not trusted with. */
+const reachesFor = (connection: Connection, { authProvider, exec, folders = [] }: Trust): string | undefined => {
+  const { ca, clientCertificate, clientKey, token } = connection
+  const files: ReadonlyArray<readonly [string, Material | undefined]> = [
+    ["cluster.certificate-authority", ca],
+    ["user.client-certificate", clientCertificate],
+    ["user.client-key", clientKey],
+    ["user.tokenFile", token]
+  ]
+  const file = files.find(
+    ([, material]) => material !== undefined && !Redacted.isRedacted(material) && !isWithin(folders, material.file)
+  )
+  if (file !== undefined) return file[0]
+  if (connection.exec !== undefined && exec?.(connection.exec) !== true) return "user.exec"
+  const provider = connection.authProvider
+  return provider !== undefined && authProvider?.(provider) !== true ? "user.auth-provider" : undefined
+}
 
 /**
  * The API server of the cluster whose Pod the program runs in, with the Pod's service account.

@@ -9,7 +9,8 @@ import * as Client from "../src/Client.ts"
 import * as Connection from "../src/Connection.ts"
 import * as InCluster from "../src/internal/inCluster.ts"
 import { makeAuthority } from "./support/certificates.ts"
-import { serve } from "./support/server.ts"
+import { httpProxy, socksProxy } from "./support/proxies.ts"
+import { type Received, serve } from "./support/server.ts"
 
 const folder = Effect.acquireRelease(
   Effect.sync(() => mkdtempSync(join(tmpdir(), "berth-"))),
@@ -271,6 +272,274 @@ describe("Connection: kubeconfigs", () => {
       }
       assert.deepInclude(connections[2], { server: "https://one.example.com" })
       assert.strictEqual(connections[2]?.basic?.username, "anna")
+    })
+  )
+})
+
+/** A kubeconfig with one cluster and one user, as text. */
+const textOf = (parts: { readonly cluster: object; readonly user?: object }): string =>
+  JSON.stringify({
+    "current-context": "c",
+    clusters: [{ name: "c", cluster: parts.cluster }],
+    users: [{ name: "u", user: parts.user ?? {} }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }]
+  })
+
+/** Reads a namespace by the kubeconfig. */
+const ask = (
+  source: Connection.KubeconfigSource,
+  options: Partial<Pick<Connection.Connection, "refusedNetworks">> = {}
+) =>
+  Effect.flatMap(Connection.fromKubeconfig(source), (connection) =>
+    Client.Client.use((client) => client.get(Builtin.Namespace, { name: "shop" })).pipe(
+      Effect.provide(Layer.fresh(Client.layerFromConnection({ ...connection, ...options })))
+    )
+  )
+
+describe("Connection: ways to authenticate", () => {
+  /** A server over TLS that asks for certificates of its authority. */
+  const tlsServer = Effect.gen(function* () {
+    const authority = makeAuthority("cluster")
+    const own = authority.issue("server")
+    const server = yield* serve(() => ({ body: { kind: "Namespace" } }), {
+      cert: own.certificate,
+      key: own.key,
+      ca: authority.certificate,
+      requestCert: true,
+      rejectUnauthorized: false
+    })
+    return {
+      ...server,
+      authority,
+      cluster: { server: server.url, "certificate-authority-data": base64(authority.certificate) }
+    }
+  })
+  const lastOf = ({ received }: { readonly received: ReadonlyArray<Received> }) => received.at(-1)
+  const credential = (token: string) =>
+    JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status: { token } })
+  const login = {
+    apiVersion: "client.authentication.k8s.io/v1",
+    command: process.execPath,
+    args: ["-e", `console.log(${JSON.stringify(credential("printed"))})`]
+  }
+
+  it.effect("P29: the certificate and key of a kubeconfig are shown to a server that its authority vouches for", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+      const anna = server.authority.issue("anna")
+      const user = {
+        "client-certificate-data": base64(anna.certificate),
+        "client-key-data": base64(anna.key)
+      }
+
+      yield* ask(textOf({ cluster: server.cluster, user }))
+      const other = { ...server.cluster, "certificate-authority-data": base64(makeAuthority("other").certificate) }
+      const distrusted = yield* Effect.flip(ask(textOf({ cluster: other, user })))
+
+      assert.strictEqual(lastOf(server)?.client, "anna")
+      assert.strictEqual(distrusted._tag, "Unreachable")
+    })
+  )
+
+  it.effect("P29: the token of a kubeconfig is sent", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+
+      yield* ask(textOf({ cluster: server.cluster, user: { token: "given" } }))
+
+      assert.strictEqual(lastOf(server)?.headers.authorization, "Bearer given")
+    })
+  )
+
+  it.effect("P29: the server is asked for by the name that the kubeconfig gives, and not by its host's", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+      const cluster = { ...server.cluster, "tls-server-name": "api.example.com" }
+
+      const error = yield* Effect.flip(ask(textOf({ cluster })))
+
+      // The certificate is good for 127.0.0.1, where the server is, and for no other name.
+      assert.strictEqual(error._tag, "Unreachable")
+      assert.include(inspect(error), "ERR_TLS_CERT_ALTNAME_INVALID")
+      assert.include(inspect(error), "api.example.com")
+    })
+  )
+
+  it.effect("P29: the proxy of a kubeconfig is used", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+      const proxy = yield* httpProxy
+      const socks = yield* socksProxy
+      const urls = [`http://127.0.0.1:${proxy.port}`, `socks5://127.0.0.1:${socks.port}`]
+
+      yield* Effect.forEach(urls, (url) => ask(textOf({ cluster: { ...server.cluster, "proxy-url": url } })))
+
+      const { host } = new URL(server.url)
+      assert.deepStrictEqual([proxy.asked.map(({ target }) => target), socks.asked], [[host], [host]])
+    })
+  )
+
+  it.effect("P29: a command is run where the program allows that very command, and nowhere else", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+      const text = textOf({ cluster: server.cluster, user: { exec: { ...login, env: [{ name: "A", value: "1" }] } } })
+      const seen: Array<string> = []
+      const trusted = {
+        exec: ({ args, command, env }: Connection.ExecCommand) => {
+          seen.push(command, ...args, JSON.stringify(Redacted.value(env)))
+          return true
+        }
+      }
+
+      yield* ask({ text, trusted })
+      const refused = yield* Effect.flip(ask({ text, trusted: { exec: () => false } }))
+      const others = yield* Effect.flip(ask({ text, trusted: { folders: ["/"], authProvider: () => true } }))
+
+      assert.strictEqual(lastOf(server)?.headers.authorization, "Bearer printed")
+      assert.deepStrictEqual(seen, [login.command, ...login.args, `{"A":"1"}`])
+      for (const error of [refused, others])
+        assert.deepInclude(error, { _tag: "KubeconfigUntrusted", field: "user.exec" })
+      assert.strictEqual(server.received.length, 1)
+    })
+  )
+
+  it.effect("P29: a token is read from a file of the folders that the program allows, and from no other", () =>
+    Effect.gen(function* () {
+      const server = yield* tlsServer
+      const path = yield* folder
+      mkdirSync(join(path, "tenants"))
+      writeFileSync(join(path, "tenants", "token"), "filed")
+      writeFileSync(join(path, "secret"), "geheim")
+      const trusted = { folders: [join(path, "tenants")] }
+      const with_ = (tokenFile: string) =>
+        ask({ text: textOf({ cluster: server.cluster, user: { tokenFile } }), trusted })
+
+      yield* with_(join(path, "tenants", "token"))
+      const outside = [
+        join(path, "secret"),
+        `${path}/tenants/../secret`,
+        `${path}/tenants-of-others`,
+        join(path, "tenants"),
+        "tenants/token"
+      ]
+      const errors = yield* Effect.forEach(outside, (file) => Effect.flip(with_(file)))
+
+      assert.strictEqual(lastOf(server)?.headers.authorization, "Bearer filed")
+      for (const error of errors) assert.deepInclude(error, { _tag: "KubeconfigUntrusted", field: "user.tokenFile" })
+      assert.strictEqual(server.received.length, 1)
+    })
+  )
+
+  it.effect("P29: certificates too are read only from allowed folders, and auth-providers are asked about", () =>
+    Effect.gen(function* () {
+      const trusted = { folders: ["/pki/"], authProvider: ({ name }: Connection.AuthProvider) => name === "oidc" }
+      const cluster = { server: "https://one.example.com" }
+      const read = (parts: { readonly cluster: object; readonly user?: object }) =>
+        Effect.match(Connection.fromKubeconfig({ text: textOf(parts), trusted }), {
+          onFailure: (error) => ("field" in error ? error.field : error.message),
+          onSuccess: () => "taken"
+        })
+
+      const answers = [
+        yield* read({ cluster: { ...cluster, "certificate-authority": "/pki/ca.crt" } }),
+        yield* read({ cluster: { ...cluster, "certificate-authority": "/etc/ca.crt" } }),
+        yield* read({ cluster, user: { "client-certificate": "/pki/a.crt", "client-key": "/pki/a.key" } }),
+        yield* read({ cluster, user: { "client-certificate": "/pki/a.crt", "client-key": "/etc/a.key" } }),
+        yield* read({ cluster, user: { "auth-provider": { name: "oidc" } } }),
+        yield* read({ cluster, user: { "auth-provider": { name: "gcp" } } })
+      ]
+
+      assert.deepStrictEqual(answers, [
+        "taken",
+        "cluster.certificate-authority",
+        "taken",
+        "user.client-key",
+        "taken",
+        "user.auth-provider"
+      ])
+    })
+  )
+})
+
+describe("Connection: hostile kubeconfigs", () => {
+  const cluster = { server: "https://one.example.com" }
+
+  it.effect("P29: what is longer than any kubeconfig is refused before it is read", () =>
+    Effect.gen(function* () {
+      const long = textOf({ cluster, user: { token: "x".repeat(262_144) } })
+
+      const error = yield* Effect.flip(Connection.fromKubeconfig(long))
+      const trusted = yield* Connection.fromKubeconfig({ text: long, trusted: true })
+
+      assert.deepInclude(error, { _tag: "KubeconfigInvalid", problem: "it has more than 262144 characters" })
+      assert.strictEqual(trusted.server, cluster.server)
+    })
+  )
+
+  it.effect("P29: aliases are refused, since a few lines of them stand for more than any machine holds", () =>
+    Effect.gen(function* () {
+      const nested = Array.from({ length: 12 }, (_, level) => {
+        const properties = "abcdefgh".split("").map((name) => `${name}: *p${level}`)
+        return `p${level + 1}: &p${level + 1} {properties: {${properties.join(", ")}}}`
+      })
+      // The parser that is used unfolds the objects of kinds that it knows.
+      const bomb = [
+        "apiVersion: apiextensions.k8s.io/v1",
+        "kind: CustomResourceDefinition",
+        "p0: &p0 {properties: {}}",
+        ...nested,
+        "spec: {versions: [{schema: {openAPIV3Schema: *p12}}]}"
+      ].join("\n")
+
+      const error = yield* Effect.flip(Connection.fromKubeconfig(bomb))
+
+      assert.deepInclude(error, { _tag: "KubeconfigInvalid", problem: "it is not YAML" })
+    })
+  )
+
+  it.effect("P29: fields that nobody knows change nothing", () =>
+    Effect.gen(function* () {
+      const text = `{"__proto__": {"a": 1}, "constructor": {}, "current-context": "c", "clusters": [{"name": "c", "cluster":
+        {"server": "https://one.example.com", "insecure": true, "exec": {"command": "sh"}}}], "users": [{"name": "u", "user":
+        {"token-file": "/etc/shadow"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]}`
+
+      const connection = yield* Connection.fromKubeconfig(text)
+
+      const expected = Connection.make({ server: cluster.server, source: "the given kubeconfig, context c" })
+      assert.deepStrictEqual(connection, expected)
+    })
+  )
+
+  it.effect.each([
+    { cluster: { server: "http://169.254.169.254/" }, reason: "an address of a metadata service" },
+    { cluster: { server: "https://2852039166" }, reason: "the same as a number" },
+    { cluster: { server: "https://[::ffff:169.254.169.254]" }, reason: "the same in IPv6" },
+    { cluster: { server: "https://[fe80::1]:6443" }, reason: "a link-local address" },
+    { cluster: { server: "https://localhost:1" }, reason: "a name that leads to this machine" },
+    { cluster: { ...cluster, "proxy-url": "http://169.254.169.254:80" }, reason: "a proxy there" },
+    { cluster: { ...cluster, "proxy-url": "http://localhost:1" }, reason: "a proxy by its name" },
+    { cluster: { ...cluster, "proxy-url": "socks5://localhost:1" }, reason: "a proxy of SOCKS" }
+  ])("P29: refused networks are not connected to: $reason", ({ cluster }) =>
+    Effect.gen(function* () {
+      const refusedNetworks = ["169.254.0.0/16", "fe80::/10", "127.0.0.0/8", "::1/128"]
+
+      const error = yield* Effect.flip(ask(textOf({ cluster }), { refusedNetworks }))
+
+      assert.strictEqual(error._tag, "Unreachable")
+      assert.propertyVal("cause" in error ? error.cause : {}, "code", "ERR_BERTH_NETWORK_REFUSED")
+    })
+  )
+
+  it.effect("P29: what is not in a refused network is connected to, by address and by name", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => ({ body: { kind: "Namespace" } }))
+      const servers = [server.url, server.url.replace("127.0.0.1", "localhost")]
+
+      for (const url of servers) {
+        yield* ask(textOf({ cluster: { server: url } }), { refusedNetworks: ["169.254.0.0/16"] })
+      }
+
+      assert.strictEqual(server.received.length, 2)
     })
   )
 })

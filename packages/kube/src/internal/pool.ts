@@ -1,9 +1,10 @@
 /** The pool of connections to one server, over undici. */
-import { Data, Effect, Redacted, Stream } from "effect"
-import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent } from "undici"
+import { Data, Effect, Redacted, type Scope, Stream } from "effect"
+import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent, buildConnector } from "undici"
 import type { Connection } from "../Connection.ts"
 import type { Identity } from "./credentials.ts"
 import { lastLook } from "./lastLook.ts"
+import * as Networks from "./networks.ts"
 import * as Permit from "./permit.ts"
 
 /** How long a connection without a request is kept. Shorter than the 60 to 90 s of load balancers and API servers. */
@@ -47,7 +48,8 @@ const broken = (error: unknown): ConnectionBroken => {
   return new ConnectionBroken({ code: "code" in inner ? String(inner.code) : "", detail: inner.message })
 }
 
-const makeDispatcher = (connection: Connection, identity: Identity): Dispatcher => {
+const makeDispatcher = (connection: Connection, identity: Identity, guard: Networks.Guard | undefined): Dispatcher => {
+  const guarded = guard === undefined ? {} : { lookup: guard.lookup }
   const tls = {
     ...(identity.ca === undefined ? {} : { ca: identity.ca }),
     ...(identity.certificate === undefined ? {} : { cert: identity.certificate }),
@@ -60,11 +62,25 @@ const makeDispatcher = (connection: Connection, identity: Identity): Dispatcher 
   }
   // Deadlines are kept by the client, on the clock of the program.
   const common = { allowH2: false, pipelining: 1, keepAliveTimeout: keepAliveMs, headersTimeout: 0, bodyTimeout: 0 }
-  if (connection.proxyUrl === undefined) return new Agent({ ...common, connect: tls })
+  if (connection.proxyUrl === undefined) return new Agent({ ...common, connect: { ...tls, ...guarded } })
+  // The server's name is looked up by the proxy, whose own name is looked up here.
   const uri = Redacted.value(connection.proxyUrl)
   return uri.startsWith("socks")
-    ? new Socks5ProxyAgent(uri, { ...common, requestTls: tls })
-    : new ProxyAgent({ ...common, uri, requestTls: tls })
+    ? new Socks5ProxyAgent(uri, {
+        ...common,
+        requestTls: tls,
+        connect: buildConnector({ ...guarded, timeout: connectMs })
+      })
+    : new ProxyAgent({ ...common, uri, requestTls: tls, proxyTls: guarded })
+}
+
+/** What keeps requests from being sent at all: an address that is refused needs no lookup. */
+const refusalOf = (connection: Connection, guard: Networks.Guard | undefined): ConnectionBroken | undefined => {
+  const urls = [connection.server, ...(connection.proxyUrl === undefined ? [] : [Redacted.value(connection.proxyUrl)])]
+  const refused = urls.some((url) => URL.canParse(url) && guard?.refuses(new URL(url).hostname) === true)
+  return refused
+    ? new ConnectionBroken({ code: Networks.refusedCode, detail: "the address is in a refused network" })
+    : undefined
 }
 
 const sameTls = (left: Identity, right: Identity): boolean =>
@@ -95,6 +111,8 @@ const wasStale = ({ code }: ConnectionBroken): boolean =>
 /** A pool whose connections live as long as the scope. A new certificate makes new connections; old ones finish. */
 export const make = Effect.fnUntraced(function* (connection: Connection) {
   const origin = new URL(connection.server).origin
+  const guard = Networks.guard(connection.refusedNetworks)
+  const refusal = refusalOf(connection, guard)
   const open = new Set<Dispatcher>()
   let current: { readonly identity: Identity; readonly dispatcher: Dispatcher } | undefined
   yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all([...open].map((one) => one.destroy()))))
@@ -102,7 +120,7 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
   const dispatcherFor = (identity: Identity): Dispatcher => {
     if (current !== undefined && sameTls(current.identity, identity)) return current.dispatcher
     const before = current?.dispatcher
-    const dispatcher = makeDispatcher(connection, identity)
+    const dispatcher = makeDispatcher(connection, identity, guard)
     current = { identity, dispatcher }
     open.add(dispatcher)
     // What still runs on the old connections, such as watches, ends by itself.
@@ -131,7 +149,8 @@ export const make = Effect.fnUntraced(function* (connection: Connection) {
       { interruptible: true }
     )
 
-  const request = (identity: Identity, request: WireRequest) => {
+  const request = (identity: Identity, request: WireRequest): Effect.Effect<Answer, ConnectionBroken, Scope.Scope> => {
+    if (refusal !== undefined) return Effect.fail(refusal)
     const sent = Effect.andThen(
       Permit.demand,
       Effect.flatMap(Permit.Permit, (permit) => once(identity, request, permit))
