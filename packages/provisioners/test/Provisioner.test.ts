@@ -385,6 +385,7 @@ describe("a pass that is interrupted", () => {
     if (shape._tag === "conditional") {
       return { ...shape, wanted: shape.wanted === true, child: certain(shape.child, nextId) }
     }
+    if (shape._tag === "deadline") return { ...shape, child: certain(shape.child, nextId) }
     return { ...shape, children: shape.children.map((child) => certain(child, nextId)) }
   }
 

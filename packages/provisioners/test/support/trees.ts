@@ -1,4 +1,4 @@
-/** Random trees of provisioners, and a model that says what a pass over one must come to. */
+/** Random trees of provisioners. */
 import { Arbitrary, Duration, Effect, Result, Schema } from "effect"
 import * as Disposition from "../../src/Disposition.ts"
 import * as Identifier from "../../src/Identifier.ts"
@@ -14,12 +14,15 @@ export const Leaf = Schema.Struct({
   _tag: Schema.tag("Leaf"),
   id: between(0, 999),
   does: Does,
+  /** The same in every second pass. */
+  otherwise: Does,
   afterSeconds: Schema.UndefinedOr(between(1, 30)),
-  takesMs: between(0, 50)
+  /** Even, so that what comes at an odd millisecond meets nothing. */
+  takesMs: Schema.Literals([0, 2, 4, 10, 20, 50])
 })
 export type Leaf = typeof Leaf.Type
 
-interface Many {
+export interface Many {
   readonly _tag: "serial" | "concurrent" | "graph"
   readonly children: ReadonlyArray<Shape>
   readonly salt: number
@@ -29,7 +32,12 @@ interface Perhaps {
   readonly wanted: boolean | "failing"
   readonly child: Shape
 }
-export type Shape = Leaf | Many | Perhaps
+interface Limited {
+  readonly _tag: "deadline"
+  readonly limitMs: number
+  readonly child: Shape
+}
+export type Shape = Leaf | Many | Perhaps | Limited
 
 const Shape: Schema.Codec<Shape> = Schema.Union([
   Leaf,
@@ -42,14 +50,22 @@ const Shape: Schema.Codec<Shape> = Schema.Union([
     _tag: Schema.tag("conditional"),
     wanted: Schema.Literals([true, false, "failing"]),
     child: Schema.suspend(() => Shape)
+  }),
+  Schema.Struct({
+    _tag: Schema.tag("deadline"),
+    limitMs: Schema.Literals([0, 20, 100, 1000]),
+    child: Schema.suspend(() => Shape)
   })
 ])
 
 export const shapes = Arbitrary.schema(Shape)
 
 /** Child `index` of a graph needs every earlier child that its salt picks. */
-const needs = (salt: number, index: number): ReadonlyArray<number> =>
+export const needs = (salt: number, index: number): ReadonlyArray<number> =>
   Array.from({ length: index }, (_, other) => other).filter((other) => (salt >> (index + other)) % 2 === 1)
+
+/** How many children of a concurrent run at once. */
+export const concurrencyOf = (salt: number): number => 1 + (salt % 4)
 
 export const Reasons = Disposition.vocabulary("leaf", {
   yields: Disposition.yield("{id}"),
@@ -59,8 +75,11 @@ export const Reasons = Disposition.vocabulary("leaf", {
   undecided: Disposition.transient("It is not known whether this is wanted.")
 })
 
-/** The leaf's failure; undefined where it does not fail by itself. */
-export const failureOf = ({ afterSeconds, does, id }: Leaf): Disposition.ProvisionError | undefined => {
+/** The leaf's failure when it does this; undefined where it does not fail with a declared reason. */
+export const failureOf = (
+  { afterSeconds, id }: Leaf,
+  does: typeof Does.Type
+): Disposition.ProvisionError | undefined => {
   const timed = afterSeconds === undefined ? {} : { after: Duration.seconds(afterSeconds) }
   if (does === "Yield") return Reasons.yields({ id }, timed)
   if (does === "Transient") return Reasons.transient({ id }, timed)
@@ -73,82 +92,19 @@ export const raw = (error: unknown): Effect.Effect<never, Disposition.ProvisionE
   // @ts-expect-error this is what the compiler is there for
   Effect.suspend(() => Effect.fail(error))
 
-/** A failure as text: disposition, reason, message, delay. A defect's message holds a random id. */
-export const text = (failure: Disposition.ProvisionError): string =>
-  Disposition.core.internal_error.is(failure)
-    ? "Transient internal_error"
-    : `${failure._tag} ${failure.reason} ${failure.message} ${failure.after === undefined ? "-" : Duration.toSeconds(failure.after)}`
-
-/** What a pass comes to: failures in declared order, leaves that ran, and the state of every provisioner by its path. */
-export interface Outcome {
-  readonly failures: ReadonlyArray<string>
-  readonly ran: ReadonlyArray<string>
-  readonly states: ReadonlyArray<string>
+/** What a leaf's work comes to in the end. */
+export const ending = (leaf: Leaf, does: typeof Does.Type): Effect.Effect<void, Disposition.ProvisionError> => {
+  if (does === "Die") return Effect.die("boom")
+  if (does === "Raw") return raw("not declared")
+  const failure = failureOf(leaf, does)
+  return failure === undefined ? Effect.void : Effect.fail(failure)
 }
 
-const dispositions = ["UserActionRequired", "Terminal", "Transient", "Yield"]
-export const worstFirst = (failures: ReadonlyArray<string>): ReadonlyArray<string> =>
-  dispositions.flatMap((tag) => failures.filter((failure) => failure.startsWith(`${tag} `)))
-
-const stateOf = (failures: ReadonlyArray<string>) => worstFirst(failures)[0]?.split(" ")[0] ?? "Ready"
-
-const unreached = (shape: Shape, path: string): Outcome => ({ failures: [], ran: [], states: [`${path} Pending`] })
-
-const together = (path: string, own: ReadonlyArray<string>, parts: ReadonlyArray<Outcome>): Outcome => {
-  const failures = [...own, ...parts.flatMap((part) => part.failures)]
-  return {
-    failures,
-    ran: parts.flatMap((part) => part.ran),
-    states: [`${path} ${stateOf(failures)}`, ...parts.flatMap((part) => part.states)]
-  }
-}
-
-const modelOfLeaf = (leaf: Leaf, phase: Progress.Phase, path: string): Outcome => {
-  const failure = leaf.does === "Die" || leaf.does === "Raw" ? "Transient internal_error" : failureOf(leaf)
-  const failures = failure === undefined ? [] : [typeof failure === "string" ? failure : text(failure)]
-  return { failures, ran: [`${leaf.id} ${phase}`], states: [`${path} ${stateOf(failures)}`] }
-}
-
-const modelOfMany = (shape: Many, phase: Progress.Phase, path: string): Outcome => {
-  const { _tag, children, salt } = shape
-  const outcomes = children.map((child, index) => unreached(child, `${path}/c${index}`))
-  const order = children.map((_, index) => index)
-  if (phase === "deprovision") order.reverse()
-  const succeeded = new Set<number>()
-  const before = (index: number) => {
-    if (_tag === "concurrent") return []
-    if (_tag === "serial") return order.slice(0, order.indexOf(index))
-    return phase === "provision" ? needs(salt, index) : order.filter((other) => needs(salt, other).includes(index))
-  }
-  for (const index of order) {
-    const child = children[index]
-    if (child === undefined || !before(index).every((other) => succeeded.has(other))) continue
-    const outcome = model(child, phase, `${path}/c${index}`)
-    outcomes[index] = outcome
-    if (outcome.failures.length === 0) succeeded.add(index)
-  }
-  return together(path, [], outcomes)
-}
-
-export const model = (shape: Shape, phase: Progress.Phase, path: string): Outcome => {
-  if (shape._tag === "Leaf") return modelOfLeaf(shape, phase, path)
-  if (shape._tag !== "conditional") return modelOfMany(shape, phase, path)
-  const below = `${path}/child`
-  if (phase === "deprovision" || shape.wanted === false)
-    return together(path, [], [model(shape.child, "deprovision", below)])
-  if (shape.wanted === true) return together(path, [], [model(shape.child, phase, below)])
-  return together(path, [text(Reasons.undecided())], [unreached(shape.child, below)])
-}
-
-/** The delay until the next pass in seconds, for 10 s of a Yield and 17 s of a Transient; undefined where it parks. */
-export const soonest = (failures: ReadonlyArray<string>): number | undefined => {
-  const delays = failures.flatMap((failure) => {
-    const [tag, , , ...rest] = failure.split(" ")
-    const after = rest.at(-1) ?? "-"
-    if (tag !== "Yield" && tag !== "Transient") return []
-    return [after === "-" ? (tag === "Yield" ? 10 : 17) : Number(after)]
-  })
-  return delays.length === 0 ? undefined : Math.min(...delays)
+/** A failure as text: disposition, reason, message, delay. Of the library's own the message is left out: it may hold a random id. */
+export const text = (failure: Disposition.ProvisionError): string => {
+  const { _tag, after, message, reason, vocabulary } = failure
+  if (vocabulary === "core") return `${_tag} ${reason}`
+  return `${_tag} ${reason} ${message} ${after === undefined ? "-" : Duration.toSeconds(after)}`
 }
 
 /** The shape as provisioners; `work` makes the effect of each leaf. */
@@ -161,13 +117,15 @@ export const tree = (
   if (shape._tag === "Leaf") {
     return Provisioner.make(id, { provision: work(shape, "provision"), deprovision: work(shape, "deprovision") })
   }
+  if (shape._tag === "deadline") return Provisioner.withDeadline(tree(shape.child, name, work), shape.limitMs)
   if (shape._tag === "conditional") {
     const wanted = shape.wanted === "failing" ? Effect.suspend(() => Effect.fail(Reasons.undecided())) : shape.wanted
     return Provisioner.conditional(id, wanted, tree(shape.child, "child", work))
   }
+  const { salt } = shape
   const children = shape.children.map((child, index) => tree(child, `c${index}`, work))
   if (shape._tag === "serial") return Provisioner.serial(id, children)
-  if (shape._tag === "concurrent") return Provisioner.concurrent(id, children, { concurrency: 1 + (shape.salt % 4) })
-  const edges = children.map((child, index) => [child.name, needs(shape.salt, index).map((other) => `c${other}`)])
+  if (shape._tag === "concurrent") return Provisioner.concurrent(id, children, { concurrency: concurrencyOf(salt) })
+  const edges = children.map((child, index) => [child.name, needs(salt, index).map((other) => `c${other}`)])
   return Result.getOrThrow(Provisioner.graphResult(id, children, Object.fromEntries(edges)))
 }
