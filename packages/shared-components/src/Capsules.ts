@@ -3,7 +3,7 @@
  *
  * **Guarantees**
  * - S11: a capsule has everything that a teardown needs but credentials, which it refers to: later changes of the provider, the
- *   shared component or the template do not reach it.
+ *   shared component or the template do not reach it, unless somebody asks for it.
  * - S9: a digest of a script's inputs changes with every one of them, and gives no secret away.
  *
  * @since 0.1.0
@@ -48,29 +48,40 @@ export const make = (
   provider: SharedComponentProvider,
   sharedNamespace: Identifier.Identifier
 ): Result.Result<Capsule, Disposition.ProvisionError> => {
-  const { binding, deprovision, external, provision } = provider.spec
-  if (external === undefined || provision === undefined || deprovision === undefined) {
-    return Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
-  }
+  const { external } = provider.spec
+  if (external === undefined) return Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
   const consumer = consumerOf(slice)
-  return Result.succeed({
-    provider: {
-      name: provider.metadata.name,
-      uid: provider.metadata.uid,
-      generation: provider.metadata.generation
-    },
+  return Result.map(scriptsOf(provider), (scripts) => ({
+    ...scripts,
     env: { name: consumer.name, slug: Identifier.Identifier.make(Names.slug(consumer.name)) },
     sharedNamespace,
     instance: { secretRef: external.secretRef, hostKey: external.hostKey, portKey: external.portKey },
-    provision,
-    deprovision,
-    binding,
     // With the schema's defaults; parameters that do not fit keep the shared component from being Ready.
     parameters: Result.getOrElse(
       Parameters.check(provider.spec.parameters, shared.spec.parameters),
       () => shared.spec.parameters
     )
-  })
+  }))
+}
+
+/**
+ * The capsule with the scripts and the binding that the provider has now. What addresses the slice outside stays: its instance, its
+ * parameters and its names.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const revised = (
+  capsule: Capsule,
+  provider: SharedComponentProvider
+): Result.Result<Capsule, Disposition.ProvisionError> =>
+  Result.map(scriptsOf(provider), (scripts) => ({ ...capsule, ...scripts }))
+
+const scriptsOf = ({ metadata: { generation, name, uid }, spec }: SharedComponentProvider) => {
+  const { binding, deprovision, provision } = spec
+  return provision === undefined || deprovision === undefined
+    ? Result.fail(Reasons.unsupported_backend({ provider: name }))
+    : Result.succeed({ provider: { name, uid, generation }, provision, deprovision, binding })
 }
 
 /**

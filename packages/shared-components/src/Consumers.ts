@@ -42,7 +42,7 @@ type Services = Client | Records | Settings
  */
 export const Reasons = Disposition.vocabulary("consumer", {
   held: Disposition.yield(
-    "The environment {environment} uses this slice: its record is kept until the environment gives it up."
+    "The environment {environment} uses this slice, so it goes on serving: to remove it, delete the environment, or take the component {component} out of its template."
   ),
   deleting: Disposition.userActionRequired(
     "The environment {environment} is gone without having released this slice, whose record is being deleted: annotate it with berth.dev/release and its own UID {uid}. It cannot be adopted any more."
@@ -109,7 +109,7 @@ export const consent = Effect.fn("Consumers.consent")(function* <R>(
     const environment = consumerOf(slice).name
     if (yield* isAlive(slice)) {
       yield* serve
-      return yield* Reasons.held({ environment })
+      return yield* Reasons.held({ environment, component: consumerOf(slice).component })
     }
     if (!isReleased(slice)) {
       yield* orphaned(record, slice)

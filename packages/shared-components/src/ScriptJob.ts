@@ -8,7 +8,7 @@
  *   lost, not new: the next attempt follows under the next number, so a number is used once.
  * - S25: what the templates make is in a Secret that the Job names, and in nothing else; the Secret goes when the attempt has ended.
  * - S15: a script that fails is tried again with growing pauses up to its limit, one that hangs ends at its deadline; its last words go
- *   to the log, without any secret that it was given.
+ *   to the log, without any secret that it was given. A teardown goes on beyond the limit, and says that it needs somebody.
  *
  * **Caveats**
  * - A script may run more than once, also after it succeeded: when the operator dies between a Job's end and the entry's.
@@ -76,7 +76,7 @@ export interface Order {
   /** Of the record. */
   readonly sliceUid: string
   /** Where the Job runs. */
-  readonly namespace: string
+  readonly namespace: Identifier.Identifier
   /** What the templates read, but for `.Attempt`. */
   readonly context: Template.Context
   /** Texts of the context that no log may show. */
@@ -85,6 +85,10 @@ export interface Order {
   readonly inputHash: string
   /** The value of `berth.dev/retry` on the record: another one forgets the failures so far. */
   readonly retry?: string | undefined
+}
+
+interface Place {
+  readonly namespace: string
 }
 
 /**
@@ -98,6 +102,7 @@ export interface Order {
  * | `retrying`, `hanging` | an attempt failed, or met its deadline | tried again, after 5 s doubled up to 5 min | read the log |
  * | `vanishing` | Jobs go before their end is seen, again and again | tried again, with the same pauses | find out who removes them |
  * | `failed`, `timed_out` | the last of the attempts did | nothing | mend the provider, or annotate the record |
+ * | `not_removed` | more attempts at a teardown failed than its script has retries | tried again, with the same pauses | mend what the script works on, or the script |
  * | `template_failed` | a template reads what is not there | nothing | mend the provider or its Secret |
  *
  * @category vocabularies
@@ -106,16 +111,23 @@ export interface Order {
 export const Reasons = Disposition.vocabulary("script", {
   running: Disposition.yield("The {action} script is running, attempt {attempt}."),
   stopping: Disposition.yield("Waiting for the {action} script to stop."),
-  retrying: Disposition.transient("The {action} script failed at attempt {attempt}; trying again."),
-  hanging: Disposition.transient("The {action} script did not end in time at attempt {attempt}; trying again."),
+  retrying: Disposition.transient(
+    "The {action} script of the provider {provider} failed at attempt {attempt}, the Job {job}; trying again."
+  ),
+  hanging: Disposition.transient(
+    "The {action} script of the provider {provider} did not end in time at attempt {attempt}, the Job {job}; trying again."
+  ),
   vanishing: Disposition.transient(
     "The {action} script's Job was gone before its end, at attempt {attempt}; trying again."
   ),
   failed: Disposition.userActionRequired(
-    "The {action} script of the provider {provider} failed {failures} times: mend it, or annotate the slice with berth.dev/retry."
+    "The {action} script of the provider {provider} failed {failures} times, last as the Job {job} in the namespace {namespace}: read that Job's log, then mend the provider, or annotate the slice with berth.dev/retry."
   ),
   timed_out: Disposition.userActionRequired(
-    "The {action} script of the provider {provider} did not end in time, {failures} times: mend it, or annotate the slice with berth.dev/retry."
+    "The {action} script of the provider {provider} did not end in time, {failures} times, last as the Job {job} in the namespace {namespace}: read that Job's log, then mend the provider, or annotate the slice with berth.dev/retry."
+  ),
+  not_removed: Disposition.userActionRequired(
+    "The {action} script of the provider {provider} has not succeeded in {attempt} attempts, the last of them the Job {job} in the namespace {namespace}; it goes on being tried. Read that Job's log, then mend what the script works on; or mend the script in the provider, and annotate the slice with berth.dev/refresh-deprovision and the provider's generation."
   ),
   template_failed: Disposition.userActionRequired(
     "The {action} script of the provider {provider} cannot be rendered: see {place}, which reads what is not there or does not fit."
@@ -146,7 +158,7 @@ export const run = Effect.fn("ScriptJob.run")(function* (
  * @since 0.1.0
  */
 export const stop = Effect.fn("ScriptJob.stop")(function* (
-  target: Pick<Order, "action" | "namespace" | "sliceUid">,
+  target: Pick<Order, "action" | "sliceUid"> & Place,
   journal: Journal
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const last = attempts.latest(target.action, yield* journal.entries)
@@ -172,7 +184,7 @@ export const stop = Effect.fn("ScriptJob.stop")(function* (
  * @since 0.1.0
  */
 export const clear = Effect.fn("ScriptJob.clear")(function* (
-  order: Pick<Order, "namespace" | "sliceId" | "sliceUid">
+  order: Pick<Order, "sliceId" | "sliceUid"> & Place
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const client = yield* Client
   const selection = { namespace: order.namespace, labelSelector: `${sliceIdLabel}=${order.sliceId}` }
@@ -252,13 +264,17 @@ const next = Effect.fnUntraced(function* (
   if (last.outcome === "Lost") return yield* again(order, journal, last, attempts.lostInARow(order, entries))
   const failures = attempts.failuresOf(order, entries)
   if (failures === 0) return yield* start(order, journal, last.attempt + 1)
+  const { namespace, provider } = order
   const timedOut = last.outcome === "DeadlineExceeded"
-  if (failures > order.script.retries) {
-    return yield* (timedOut ? Reasons.timed_out : Reasons.failed)({ action, provider: order.provider, failures })
-  }
+  const isOver = failures > order.script.retries
+  const said = { action, provider, failures, job: last.name, namespace }
+  if (isOver && order.action === "provision") return yield* (timedOut ? Reasons.timed_out : Reasons.failed)(said)
   const after = yield* attempts.leftMs(last, failures)
   if (after <= 0) return yield* start(order, journal, last.attempt + 1)
-  return yield* (timedOut ? Reasons.hanging : Reasons.retrying)({ action, attempt: last.attempt }, { after })
+  // A slice that cannot be removed is tried again for ever: nothing else would remember it.
+  const tried = { action, provider, attempt: last.attempt, job: last.name }
+  if (isOver) return yield* Reasons.not_removed({ ...tried, namespace })
+  return yield* (timedOut ? Reasons.hanging : Reasons.retrying)(tried, { after })
 })
 
 /** One that is lost is repeated at once, as after a crash; one that is lost again and again is somebody else's doing. */

@@ -72,7 +72,11 @@ const Capsule = Schema.Struct({
     portKey: DataKey.pipe(described("Which of its keys is `.Port`."))
   }).pipe(described("How the instance is reached.")),
   provision: Script.pipe(described("The Job that makes the slice.")),
-  deprovision: Script.pipe(described("The Job that removes it.")),
+  deprovision: Script.pipe(described("The Job that removes it. Whoever mends it here, mends it for this slice.")),
+  deprovisionGeneration: optional(
+    "The generation of the provider that `deprovision` was taken from later, by the annotation berth.dev/refresh-deprovision.",
+    Schema.Int
+  ),
   binding: DataMap(TemplateText, 64).pipe(described("The keys of the binding, as templates.")),
   parameters: Kind.Opaque.pipe(described("The shared component's parameters."), Kind.withDefault({}))
 })
@@ -138,7 +142,11 @@ const status = Schema.Struct({
   jobs: Schema.Array(Job)
     .check(Schema.isMaxLength(64))
     .pipe(Kind.listMap("name"), described("The Jobs that were started for it."), Kind.withDefault([])),
-  bindingSecret: optional("The kept binding, in this record's namespace.", ObjectName)
+  bindingSecret: optional("The kept binding, in this record's namespace.", ObjectName),
+  abandonedAt: optional(
+    "When it was given up without its deprovision script, by the annotation berth.dev/abandon: what it made may still be there.",
+    Kind.Time
+  )
 })
 
 /**

@@ -23,6 +23,14 @@ type Status = NonNullable<Slice["status"]>
 type Removable = "position" | "bindingSecret"
 
 /**
+ * Of a record.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Metadata = Slice["metadata"]
+
+/**
  * What makes a record unusable to a pass.
  *
  * @category vocabularies

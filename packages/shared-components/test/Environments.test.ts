@@ -427,6 +427,28 @@ describe("What is used", () => {
     yield* gone(EnvironmentTemplate, "shop")
   })
 
+  story("S6: a record that somebody deletes goes on serving, says what holds it, and goes with its use", function* () {
+    const { binding, edit, gone, ready, remove, says, slices, template } = yield* deployed
+    const [record] = yield* slices("a")
+    const name = record?.metadata.name ?? ""
+    const before = yield* binding("a")
+
+    yield* remove(Slice, name)
+
+    const { message } = yield* says(Slice, name, "held")
+    assert.strictEqual(
+      message,
+      "The environment a uses this slice, so it goes on serving: to remove it, delete the environment, or take the component db out of its template."
+    )
+    // Another pass of the environment, with a record that is being deleted.
+    yield* edit(Environment, "a", { spec: { source: { branch: "main" } } })
+    yield* ready(Environment, "a")
+    assert.deepStrictEqual(yield* binding("a"), before)
+    yield* template("shop", [{ name: "web", env: { A: "a" } }])
+    yield* gone(Slice, name)
+    yield* ready(Environment, "a")
+  })
+
   story("S6: one that was replaced by another of its name is another one: its slices are made anew", function* () {
     const { binding, edit, gone, operator, ready, remove, sharedComponent, slices, until, namespace } = yield* deployed
     const [old] = yield* slices("a")

@@ -14,7 +14,7 @@ import * as ScriptJob from "../src/ScriptJob.ts"
 import * as Faults from "./support/Faults.ts"
 import * as Outside from "./support/Outside.ts"
 
-const namespace = "default"
+const namespace = Identifier.of("default")
 const sliceId = "a".repeat(20)
 const secret = "generated/secret&"
 const jobName = (attempt: number) => `slice-${sliceId}-provision-${attempt}`

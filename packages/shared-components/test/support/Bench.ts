@@ -107,14 +107,23 @@ interface ProcessOptions {
 
 export type Pass = "died" | Requeue.Requeue
 
+export interface Operator {
+  readonly pass: (name: string) => Effect.Effect<Pass>
+  readonly writes: ReadonlyArray<string>
+  readonly reads: ReadonlyArray<string>
+  readonly context: Context.Context<Client | ProvisionLeases | Records | Settings>
+}
+
+/** Made once for all clusters of a file. */
+const crds = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment].map((kind) =>
+  Kind.crd(kind)
+)
+
 const build = Effect.gen(function* () {
   const client = yield* Client
   const cluster = yield* EmbeddedCluster
   const outside = Outside.make(client, shared)
-  const kinds = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment]
-  yield* Effect.forEach(kinds, (kind) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(kind)), {
-    discard: true
-  })
+  yield* Effect.forEach(crds, (crd) => client.create(Builtin.CustomResourceDefinition, crd), { discard: true })
   for (const name of [management, shared]) yield* client.create(Builtin.Namespace, { metadata: { name } })
   yield* client.create(Builtin.Secret, {
     metadata: { name: "pg", namespace: shared },
@@ -221,7 +230,9 @@ const build = Effect.gen(function* () {
 
   let processes = 0
   /** The operator as a process: what it remembers is its own, and it may die at a write. */
-  const operator = Effect.fnUntraced(function* (options: ProcessOptions = {}) {
+  const operator = Effect.fnUntraced(function* (
+    options: ProcessOptions = {}
+  ): Effect.fn.Return<Operator, never, Scope.Scope> {
     const settings = settingsOf(options.instance ?? `berth-${++processes}`)
     const faults = Faults.make(options.wrap?.(client) ?? client, options.fault, (about) =>
       Effect.andThen(about.resource === Slice.plural ? recorded : Effect.void, options.look?.(about) ?? Effect.void)
@@ -254,8 +265,6 @@ const build = Effect.gen(function* () {
     })
     return { pass, writes: faults.writes, reads: faults.reads, context }
   })
-  type Operator = Effect.Success<ReturnType<typeof operator>>
-
   /** Passes, scripts and time, until the slice is in this phase, the operator is dead, or nothing happens any more. */
   const drive = Effect.fnUntraced(function* (operator: Operator, name: string, goal: string) {
     for (let round = 0; round < 80; round++) {
@@ -272,6 +281,13 @@ const build = Effect.gen(function* () {
       else if ((yield* cluster.resourceVersion) === before) return now
     }
     return yield* Effect.die(new Error(`${name} never became ${goal}`))
+  })
+
+  /** One pass, what scripts it started, and the time until the next one is due. */
+  const round = Effect.fnUntraced(function* (operator: Operator, name: string) {
+    const next = yield* operator.pass(name)
+    if (yield* outside.work) return
+    if (next !== "died" && next._tag === "After") yield* TestClock.adjust(Math.ceil(Duration.toMillis(next.after)))
   })
 
   /** A slice that is bound, and the operator that bound it. */
@@ -323,6 +339,7 @@ const build = Effect.gen(function* () {
     traces,
     operator,
     drive,
+    round,
     bound,
     reason,
     release,
@@ -352,3 +369,7 @@ export const make = Effect.fnUntraced(function* (maxConsumers?: number) {
 /** A test of its own, which says nothing: what it expects of the log it reads itself. */
 export const test = <A>(self: Effect.Effect<A, never, Scope.Scope>): Effect.Effect<A> =>
   Effect.provideService(Effect.scoped(self), References.MinimumLogLevel, "None")
+
+/** With its log, for a test that reads it. */
+export const audible = <A, R>(self: Effect.Effect<A, never, R>): Effect.Effect<A, never, R> =>
+  Effect.provideService(self, References.MinimumLogLevel, "Trace")

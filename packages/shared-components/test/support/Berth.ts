@@ -27,7 +27,10 @@ import * as Watching from "./Watching.ts"
 
 export const management = "berth-system"
 export const shared = "berth-shared"
-const kinds = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment]
+/** Made once for all clusters of a file. */
+const definitions = [EnvironmentTemplate, SharedComponentProvider, SharedComponent, Slice, Environment].map((kind) =>
+  Kind.crd(kind)
+)
 
 type Spec<K> = Kind.Raw<K> extends { readonly spec: infer S } ? S : never
 type Fields = Readonly<Record<string, string>>
@@ -136,9 +139,7 @@ const build = Effect.gen(function* () {
   const client = yield* Client
   const watching = yield* Watching.make
   const scripts = yield* Scripts.make
-  yield* Effect.forEach(kinds, (kind) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(kind)), {
-    discard: true
-  })
+  yield* Effect.forEach(definitions, (crd) => client.create(Builtin.CustomResourceDefinition, crd), { discard: true })
   yield* Effect.forEach([management, shared], (name) => client.create(Builtin.Namespace, { metadata: { name } }))
   const operator = yield* makeOperator(client)
 

@@ -1,0 +1,19 @@
+/** Why a slice is between two steps; documented at `SliceTree.Reasons`. */
+import * as Disposition from "@berth/provisioners/Disposition"
+
+export const Reasons = Disposition.vocabulary("slice", {
+  reserved: Disposition.yield(
+    "The place is reserved; waiting until the environment {environment} has all of its places."
+  ),
+  missing_shared_component: Disposition.yield("Waiting for the shared component {shared}."),
+  missing_provider: Disposition.userActionRequired("The provider {provider} of {shared} does not exist: create it."),
+  unreadable: Disposition.terminal("{object} has another shape than this version of the operator knows."),
+  binding_lost: Disposition.transient("The kept binding is gone; the slice is provisioned again."),
+  refresh_refused: Disposition.userActionRequired(
+    "berth.dev/refresh-deprovision must be the generation of the provider {provider}, which is {generation}: look at its script, then correct the annotation."
+  ),
+  refresh_impossible: Disposition.userActionRequired(
+    "berth.dev/refresh-deprovision asks for the script of the provider {provider}, which there is not: create it, or take the annotation off and correct spec.capsule.deprovision of this slice."
+  ),
+  releasing: Disposition.yield("The slice was given up and is being removed.")
+})
