@@ -76,14 +76,22 @@ const make = Effect.gen(function* () {
   })
 
   const context = yield* Effect.context<Client>()
+  const opening = <O extends KubeObject, I extends string>(definition: Cache.Definition<O, I>) =>
+    Effect.suspend(() =>
+      Option.match(Context.getOption(opened, definition.key), {
+        onSome: Effect.succeed,
+        onNone: () => start(definition)
+      })
+    ).pipe(Semaphore.withPermit(lock), Effect.provideService(Scope.Scope, scope), Effect.provideContext(context))
   return Caches.of({
     open: (definition) =>
       Effect.suspend(() =>
         Option.match(Context.getOption(opened, definition.key), {
           onSome: Effect.succeed,
-          onNone: () => start(definition)
+          // Of two who ask at once the second one finds it open when its turn comes.
+          onNone: () => opening(definition)
         })
-      ).pipe(Semaphore.withPermit(lock), Effect.provideService(Scope.Scope, scope), Effect.provideContext(context)),
+      ),
     statuses: Effect.suspend(() => Effect.all(statuses)),
     observe: (client) => ObservedClient.make(client, (type) => observers.get(ResourceType.qualified(type)) ?? [])
   })

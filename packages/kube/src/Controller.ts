@@ -97,33 +97,33 @@ const cleanUp = "5 seconds"
 type Work<E, R> = Pick<Options<E, R, never>, "name" | "reconcile" | "deadline">
 
 /** One reconcile, with everything around it, as an outcome. */
-const attempt = <E, R>({ deadline = "5 minutes", name, reconcile }: Work<E, R>, key: string) => {
-  const ref = KubeObjects.fromKey(key)
+const attempts = <E, R>({ deadline = "5 minutes", name, reconcile }: Work<E, R>) => {
   const duration = Duration.fromInputUnsafe(deadline)
-  const attributes = { controller: name, "k8s.namespace.name": ref.namespace ?? "", "k8s.object.name": ref.name }
-  return Effect.suspend(() => reconcile(ref)).pipe(
-    Effect.scoped,
-    Effect.timeoutOrElse({
-      duration,
-      orElse: () => Effect.fail(new DeadlineExceeded({ deadlineMs: Duration.toMillis(duration) }))
-    }),
-    Effect.withSpan(`${name}.reconcile`, { attributes }),
-    Effect.exit
-  )
-}
-
-const annotations = (controller: string, key: string) => {
-  const { name, namespace = "" } = KubeObjects.fromKey(key)
-  return { controller, namespace, name, reconcileID: crypto.randomUUID() }
+  const exceeded = Effect.fail(new DeadlineExceeded({ deadlineMs: Duration.toMillis(duration) }))
+  const limit = Effect.timeoutOrElse({ duration, orElse: () => exceeded })
+  return (ref: Ref) => {
+    const attributes = { controller: name, "k8s.namespace.name": ref.namespace ?? "", "k8s.object.name": ref.name }
+    return Effect.suspend(() => reconcile(ref)).pipe(
+      Effect.scoped,
+      limit,
+      // Where this line is says nothing to whoever reads the trace, and finding it out costs as much as the span.
+      Effect.withSpan(`${name}.reconcile`, { attributes }, { captureStackTrace: false }),
+      Effect.exit
+    )
+  }
 }
 
 /** Takes keys until the queue is shut down. */
 const worker = <E, R>(work: Work<E, R>, queue: WorkQueue.WorkQueue, book: Reconciles.Book) => {
-  const one = (taken: WorkQueue.Taken) =>
-    Effect.gen(function* () {
-      const exit = yield* book.timed(taken.key, attempt(work, taken.key))
-      yield* book.settle(taken, exit)
-    }).pipe(Effect.annotateLogs(annotations(work.name, taken.key)), Effect.ensuring(queue.done(taken.key)))
+  const attempt = attempts(work)
+  const one = (taken: WorkQueue.Taken) => {
+    const ref = KubeObjects.fromKey(taken.key)
+    const { name, namespace = "" } = ref
+    return Effect.flatMap(book.timed(taken.key, attempt(ref)), (exit) => book.settle(taken, exit)).pipe(
+      Effect.annotateLogs({ controller: work.name, namespace, name, reconcileID: crypto.randomUUID() }),
+      Effect.ensuring(queue.done(taken.key))
+    )
+  }
 
   return Effect.gen(function* () {
     for (let taken = yield* queue.take; Option.isSome(taken); taken = yield* queue.take) yield* one(taken.value)
@@ -213,7 +213,7 @@ export const make = <E, R, RW = never>(options: Options<E, R, RW>): Controller<E
   const { concurrency = 8, deadline, name, watches } = options
   const start = Effect.gen(function* () {
     const queue = yield* WorkQueue.make(name)
-    const book = Reconciles.make(queue, policy(options.backoff), (error) => error instanceof DeadlineExceeded)
+    const book = yield* Reconciles.make(queue, policy(options.backoff), (error) => error instanceof DeadlineExceeded)
     yield* Metric.update(Metric.withAttributes(Metrics.maxConcurrentReconciles, { controller: name }), concurrency)
     yield* Health.registerIfAny("live", liveCheck(name, book, deadline))
     const sources = yield* Effect.forEach(watches, (watch) =>

@@ -14,10 +14,11 @@
  *
  * @since 0.1.0
  */
-import { Clock, Context, Duration, Effect, Latch, Metric, Option, type Scope } from "effect"
+import { Clock, type Context, Duration, Effect, Latch, Option, type Scope } from "effect"
 import * as Delays from "./internal/delays.ts"
 import * as Elapsed from "./internal/elapsed.ts"
 import * as Fifo from "./internal/fifo.ts"
+import * as Meter from "./internal/meter.ts"
 import * as Metrics from "./Metrics.ts"
 
 /**
@@ -89,22 +90,18 @@ interface Working {
 
 const higher = (a: Priority | undefined, b: Priority): Priority => (a === "High" ? a : b)
 
-const gauges = (name: string, context: Context.Context<never>) => {
-  const labels = { name, controller: name }
-  const depth = Metric.withAttributes(Metrics.queueDepth, labels)
-  const adds = Metric.withAttributes(Metrics.queueAdds, labels)
-  const waited = Metric.withAttributes(Metrics.queueDuration, labels)
-  const worked = Metric.withAttributes(Metrics.workDuration, labels)
+const meters = (name: string, context: Context.Context<never>) => {
+  const meter = Meter.labelled(context, { name, controller: name })
   return {
-    depth: (count: number) => depth.updateUnsafe(count, context),
-    added: () => adds.updateUnsafe(1, context),
-    waited: (ms: number) => waited.updateUnsafe(ms / 1000, context),
-    worked: (ms: number) => worked.updateUnsafe(ms / 1000, context)
+    depth: meter(Metrics.queueDepth),
+    adds: meter(Metrics.queueAdds),
+    waitedSeconds: meter(Metrics.queueDuration),
+    workedSeconds: meter(Metrics.workDuration)
   }
 }
 
 /** The protocol itself, with the time as an argument. Every step is synchronous, so steps never interleave. */
-const protocol = (metrics: ReturnType<typeof gauges>) => {
+const protocol = (metrics: ReturnType<typeof meters>) => {
   const lanes = { High: Fifo.make(), Low: Fifo.make() }
   const ready = new Map<string, Ready>()
   const working = new Map<string, Working>()
@@ -123,7 +120,7 @@ const protocol = (metrics: ReturnType<typeof gauges>) => {
       return
     }
     const already = ready.get(key)
-    if (already === undefined) metrics.added()
+    if (already === undefined) metrics.adds(1)
     else if (already.priority === "High" || wanted === "Low") return
     lanes.Low.delete(key)
     lanes[wanted].add(key)
@@ -152,7 +149,7 @@ const protocol = (metrics: ReturnType<typeof gauges>) => {
     ready.delete(key)
     working.set(key, { sinceMs: nowMs, again: undefined })
     metrics.depth(ready.size)
-    metrics.waited(nowMs - entry.sinceMs)
+    metrics.waitedSeconds((nowMs - entry.sinceMs) / 1000)
     return { key, priority: entry.priority }
   }
 
@@ -160,7 +157,7 @@ const protocol = (metrics: ReturnType<typeof gauges>) => {
     const entry = working.get(key)
     if (entry === undefined) return
     working.delete(key)
-    metrics.worked(nowMs - entry.sinceMs)
+    metrics.workedSeconds((nowMs - entry.sinceMs) / 1000)
     if (entry.again !== undefined) makeReady(key, entry.again, nowMs)
   }
 
@@ -176,18 +173,30 @@ const protocol = (metrics: ReturnType<typeof gauges>) => {
 /** Those who wait for a key. */
 const waitingRoom = () => {
   const readers = new Set<() => void>()
+  let waking = false
   const woken = Effect.callback<void>((resume) => {
     const reader = () => resume(Effect.void)
     readers.add(reader)
     return Effect.sync(() => readers.delete(reader))
   })
   /** Wakes every reader: one that is interrupted while it wakes must not keep the key from the others. */
-  const wake = (): void => {
+  const wakeAll = (): void => {
+    waking = false
+    if (readers.size === 0) return
     const awake = [...readers]
     readers.clear()
     for (const resume of awake) resume()
   }
-  return { woken, wake }
+  /**
+   * Once for all keys of one turn, and not on the stack of whoever adds: that is a cache in the middle of its news, and a reader
+   * would begin to reconcile right there.
+   */
+  const wake = (): void => {
+    if (waking || readers.size === 0) return
+    waking = true
+    queueMicrotask(wakeAll)
+  }
+  return { woken, wake, wakeAll }
 }
 
 /**
@@ -213,20 +222,24 @@ const waitingRoom = () => {
  */
 export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return<WorkQueue, never, Scope.Scope> {
   const clock = yield* Clock.Clock
-  const keys = protocol(gauges(name, yield* Effect.context()))
+  const keys = protocol(meters(name, yield* Effect.context()))
   const sooner = Latch.makeUnsafe()
-  const { wake, woken } = waitingRoom()
+  const { wake, wakeAll, woken } = waitingRoom()
   let open = true
 
-  const addUnsafe: WorkQueue["addUnsafe"] = (key, options) => {
-    if (!open) return
+  /** Whether a key became ready. */
+  const insert = (key: string, options: AddOptions | undefined): boolean => {
+    if (!open) return false
     const nowMs = Elapsed.unsafe(clock)
     const afterMs = options?.after === undefined ? 0 : Duration.toMillis(options.after)
     const next = keys.nextMs()
-    if (afterMs <= 0) keys.makeReady(key, options?.priority ?? "High", nowMs)
-    else keys.wait(key, options?.priority ?? "High", nowMs + afterMs)
-    if (afterMs <= 0) wake()
-    else if (next === undefined || nowMs + afterMs < next) sooner.openUnsafe()
+    if (afterMs <= 0) {
+      keys.makeReady(key, options?.priority ?? "High", nowMs)
+      return true
+    }
+    keys.wait(key, options?.priority ?? "High", nowMs + afterMs)
+    if (next === undefined || nowMs + afterMs < next) sooner.openUnsafe()
+    return false
   }
 
   const take: Effect.Effect<Option.Option<Taken>> = Effect.suspend(() => {
@@ -239,7 +252,7 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
     Effect.suspend(() => {
       const nowMs = Elapsed.unsafe(clock)
       keys.promote(nowMs)
-      if (keys.depth() > 0) wake()
+      if (keys.depth() > 0) wakeAll()
       const next = keys.nextMs()
       sooner.closeUnsafe()
       if (next === undefined) return sooner.await
@@ -250,20 +263,25 @@ export const make = Effect.fnUntraced(function* (name: string): Effect.fn.Return
   const shutdown = Effect.sync(() => {
     open = false
     keys.clear()
-    wake()
+    wakeAll()
   })
 
   yield* Effect.addFinalizer(() => shutdown)
   yield* Effect.forkScoped(timer)
   return {
     name,
-    add: (key, options) => Effect.sync(() => addUnsafe(key, options)),
-    addUnsafe,
+    add: (key, options) =>
+      Effect.sync(() => {
+        if (insert(key, options)) wakeAll()
+      }),
+    addUnsafe: (key, options) => {
+      if (insert(key, options)) wake()
+    },
     take,
     done: (key) =>
       Effect.sync(() => {
         keys.done(key, Elapsed.unsafe(clock))
-        if (keys.depth() > 0) wake()
+        if (keys.depth() > 0) wakeAll()
       }),
     shutdown,
     depth: Effect.sync(() => keys.depth())

@@ -236,6 +236,29 @@ describe("WorkQueue", () => {
     })
   )
 
+  it.effect("K16: who adds keys from plain code is done before any of them is worked on, the highest first", () =>
+    Effect.gen(function* () {
+      const queue = yield* WorkQueue.make("test")
+      const taken: Array<string> = []
+      const reader = Effect.forever(
+        Effect.map(queue.take, (one) => {
+          if (Option.isSome(one)) taken.push(one.value.key)
+        })
+      )
+      yield* Effect.forkChild(reader)
+      yield* Effect.yieldNow
+
+      queue.addUnsafe("resync", { priority: "Low" })
+      queue.addUnsafe("change")
+      const before = [...taken]
+      yield* Effect.promise(() => Promise.resolve())
+      yield* Effect.yieldNow
+
+      assert.deepStrictEqual(before, [])
+      assert.deepStrictEqual(taken, ["change", "resync"])
+    })
+  )
+
   it.effect("K16: under a load of changes that never ends, one take in eight is a resync", () =>
     Effect.gen(function* () {
       const queue = yield* WorkQueue.make("test")

@@ -55,15 +55,20 @@ const withDeadline = <A, R>(call: Call, effect: (deadlineMs: number) => Effect.E
     duration: deadlineMs,
     orElse: () => Effect.fail(new KubeError.Timeout({ ...call.about, deadlineMs }))
   }).pipe(
-    Effect.withSpan(`kube.${call.about.verb}`, {
-      kind: "client",
-      attributes: {
-        "http.request.method": call.method,
-        "k8s.resource": call.about.resource,
-        "k8s.namespace.name": call.about.namespace ?? "",
-        "k8s.object.name": call.about.name ?? ""
-      }
-    })
+    Effect.withSpan(
+      `kube.${call.about.verb}`,
+      {
+        kind: "client",
+        attributes: {
+          "http.request.method": call.method,
+          "k8s.resource": call.about.resource,
+          "k8s.namespace.name": call.about.namespace ?? "",
+          "k8s.object.name": call.about.name ?? ""
+        }
+      },
+      // Where this line is says nothing to whoever reads the trace.
+      { captureStackTrace: false }
+    )
   )
 }
 

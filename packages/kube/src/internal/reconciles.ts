@@ -1,10 +1,11 @@
 /** What one controller counts, logs and remembers about its reconciles. */
-import { Cause, Duration, Effect, Exit, Metric, Option } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Option } from "effect"
 import * as Metrics from "../Metrics.ts"
 import type { Requeue } from "../Requeue.ts"
 import type { Taken, WorkQueue } from "../WorkQueue.ts"
 import * as Backoff from "./backoff.ts"
 import * as Elapsed from "./elapsed.ts"
+import * as Meter from "./meter.ts"
 
 export interface Book {
   /** Runs it, and takes its time. */
@@ -15,68 +16,84 @@ export interface Book {
   readonly overdue: (limitMs: number) => Effect.Effect<ReadonlyArray<string>>
 }
 
-export const make = (queue: WorkQueue, backoff: Backoff.Policy, isDeadline: (error: unknown) => boolean): Book => {
-  const controller = queue.name
-  /** Failures in a row, of keys that failed last time. */
-  const failures = new Map<string, number>()
-  const runningSince = new Map<string, number>()
-  const result = (result: string) => Metric.withAttributes(Metrics.reconcileTotal, { controller, result })
-  const totals = { success: result("success"), error: result("error"), requeueAfter: result("requeue_after") }
-  const errors = Metric.withAttributes(Metrics.reconcileErrors, { controller })
-  const panics = Metric.withAttributes(Metrics.reconcilePanics, { controller })
-  const timeouts = Metric.withAttributes(Metrics.reconcileTimeouts, { controller })
-  const time = Metric.withAttributes(Metrics.reconcileTime, { controller })
-  const active = Metric.withAttributes(Metrics.activeWorkers, { controller })
-  const retries = Metric.withAttributes(Metrics.queueRetries, { name: controller, controller })
-
-  const ended = (key: string, startMs: number) =>
-    Effect.gen(function* () {
-      runningSince.delete(key)
-      yield* Metric.update(active, runningSince.size)
-      yield* Metric.update(time, ((yield* Elapsed.now) - startMs) / 1000)
-    })
-
-  const timed: Book["timed"] = (key, reconcile) =>
-    Effect.flatMap(Elapsed.now, (startMs) => {
-      runningSince.set(key, startMs)
-      const counted = Effect.andThen(Metric.update(active, runningSince.size), reconcile)
-      return Effect.ensuring(counted, ended(key, startMs))
-    })
-
-  const succeeded = Effect.fnUntraced(function* ({ key, priority }: Taken, requeue: Requeue) {
-    failures.delete(key)
-    if (requeue._tag === "None") {
-      yield* Metric.update(totals.success, 1)
-      yield* Effect.logDebug("reconciled")
-    } else {
-      yield* Metric.update(totals.requeueAfter, 1)
-      yield* queue.add(key, { after: requeue.after, priority })
-      yield* Effect.logDebug(`reconciled, again in ${Duration.format(requeue.after)}`)
+const meters = (controller: string) =>
+  Effect.map(Effect.context(), (context) => {
+    const meter = Meter.labelled(context, { controller })
+    const total = (result: string) => Meter.labelled(context, { controller, result })(Metrics.reconcileTotal)
+    return {
+      success: total("success"),
+      error: total("error"),
+      requeueAfter: total("requeue_after"),
+      errors: meter(Metrics.reconcileErrors),
+      panics: meter(Metrics.reconcilePanics),
+      timeouts: meter(Metrics.reconcileTimeouts),
+      time: meter(Metrics.reconcileTime),
+      active: meter(Metrics.activeWorkers),
+      retries: Meter.labelled(context, { name: controller, controller })(Metrics.queueRetries)
     }
   })
 
+export const make = Effect.fnUntraced(function* (
+  queue: WorkQueue,
+  backoff: Backoff.Policy,
+  isDeadline: (error: unknown) => boolean
+): Effect.fn.Return<Book> {
+  const clock = yield* Clock.Clock
+  const count = yield* meters(queue.name)
+  /** Failures in a row, of keys that failed last time. */
+  const failures = new Map<string, number>()
+  const runningSince = new Map<string, number>()
+
+  const timed: Book["timed"] = (key, reconcile) =>
+    Effect.suspend(() => {
+      const startMs = Elapsed.unsafe(clock)
+      runningSince.set(key, startMs)
+      count.active(runningSince.size)
+      const ended = Effect.sync(() => {
+        runningSince.delete(key)
+        count.active(runningSince.size)
+        count.time((Elapsed.unsafe(clock) - startMs) / 1000)
+      })
+      return Effect.ensuring(reconcile, ended)
+    })
+
+  const succeeded = ({ key, priority }: Taken, requeue: Requeue) => {
+    failures.delete(key)
+    if (requeue._tag === "None") {
+      count.success(1)
+      return Effect.logDebug("reconciled")
+    }
+    count.requeueAfter(1)
+    return Effect.andThen(
+      queue.add(key, { after: requeue.after, priority }),
+      Effect.logDebug(`reconciled, again in ${Duration.format(requeue.after)}`)
+    )
+  }
+
   const failed = Effect.fnUntraced(function* <E>({ key, priority }: Taken, cause: Cause.Cause<E>) {
-    const count = (failures.get(key) ?? 0) + 1
-    failures.set(key, count)
-    const after = Math.round(yield* Backoff.delayMs(backoff, count))
-    yield* Metric.update(totals.error, 1)
-    yield* Metric.update(errors, 1)
-    yield* Metric.update(retries, 1)
-    if (Cause.hasDies(cause)) yield* Metric.update(panics, 1)
-    if (Option.exists(Cause.findErrorOption(cause), isDeadline)) yield* Metric.update(timeouts, 1)
+    const inRow = (failures.get(key) ?? 0) + 1
+    failures.set(key, inRow)
+    const after = Math.round(yield* Backoff.delayMs(backoff, inRow))
+    count.error(1)
+    count.errors(1)
+    count.retries(1)
+    if (Cause.hasDies(cause)) count.panics(1)
+    if (Option.exists(Cause.findErrorOption(cause), isDeadline)) count.timeouts(1)
     yield* queue.add(key, { after, priority })
     yield* Effect.logWarning(
-      `reconcile failed, attempt ${count}, again in ${Duration.format(Duration.millis(after))}`,
+      `reconcile failed, attempt ${inRow}, again in ${Duration.format(Duration.millis(after))}`,
       cause
     )
   })
 
   return {
     timed,
-    settle: (taken, exit) => (Exit.isSuccess(exit) ? succeeded(taken, exit.value) : failed(taken, exit.cause)),
+    settle: (taken, exit) =>
+      Effect.suspend(() => (Exit.isSuccess(exit) ? succeeded(taken, exit.value) : failed(taken, exit.cause))),
     overdue: (limitMs) =>
-      Effect.map(Elapsed.now, (nowMs) =>
-        [...runningSince].filter(([, sinceMs]) => nowMs - sinceMs > limitMs).map(([key]) => key)
-      )
+      Effect.sync(() => {
+        const nowMs = Elapsed.unsafe(clock)
+        return [...runningSince].filter(([, sinceMs]) => nowMs - sinceMs > limitMs).map(([key]) => key)
+      })
   }
-}
+})
