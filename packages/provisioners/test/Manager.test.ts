@@ -563,6 +563,22 @@ describe("Manager", () => {
         })
       )
 
+      it.effect("P18, P19: a process whose clock is behind waits no longer than the one before it meant to", () =>
+        Effect.gen(function* () {
+          const { behaviour, create, restart, serve } = yield* scenario("behind")
+          yield* TestClock.adjust("2 hours")
+          yield* create
+          behaviour.provision = Effect.fail(Reasons.flaky())
+          const delay = (yield* serve) ?? 0
+          yield* restart
+          yield* TestClock.setTime(seconds(3600))
+
+          const left = yield* serve
+
+          assert.approximately(left ?? 0, delay, 1)
+        })
+      )
+
       it.effect(
         "P19: a restart revives an object whose retry was asked for, or whose generation changed, meanwhile",
         () =>
@@ -589,6 +605,7 @@ describe("Manager", () => {
       it.effect.each([
         { name: "appears", before: undefined, after: { a: "1" }, revived: true },
         { name: "changes", before: { a: "1" }, after: { a: "2" }, revived: true },
+        { name: "disappears", before: { a: "1" }, after: undefined, revived: true },
         { name: "stays", before: { a: "1" }, after: { a: "1" }, revived: false }
       ])("P19: whether an input $name meanwhile decides whether a restart revives who waits for it", (row) =>
         Effect.gen(function* () {
@@ -604,7 +621,7 @@ describe("Manager", () => {
           behaviour.provision = Effect.andThen(Manager.input(Builtin.Secret, secret), Effect.fail(Reasons.no_secret()))
           yield* serve
           const { provisioning } = yield* status
-          yield* write(row.after)
+          yield* row.after === undefined ? client.delete(Builtin.Secret, secret) : write(row.after)
           yield* restart
 
           yield* serve

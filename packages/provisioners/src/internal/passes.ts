@@ -174,7 +174,9 @@ const notDue = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R
     return (yield* Inputs.changed(inputs)) ? Option.none() : Option.some<Next>(Option.none())
   }
   if (before?.nextRetryTime === undefined || ran.get(keyOf(object)) === object.metadata.uid) return Option.none()
-  const leftMs = Date.parse(before.nextRetryTime) - nowMs
+  const nextMs = Date.parse(before.nextRetryTime)
+  // A clock that is behind the one that wrote this makes nobody wait for longer than was meant.
+  const leftMs = Math.min(nextMs - nowMs, nextMs - Date.parse(before.lastFailureTime ?? before.nextRetryTime))
   return leftMs > 0 ? Option.some<Next>(Option.some(Duration.millis(leftMs))) : Option.none()
 })
 
