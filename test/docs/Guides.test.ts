@@ -161,6 +161,7 @@ describe("The guides", () => {
           namespace: environment?.status?.namespace ?? ""
         })
         yield* follow(later)
+        const events = (yield* client.list(Builtin.Event, { namespace: "berth-system" })).items
         yield* operator.process.signal("SIGTERM")
         yield* operator.process.ended
 
@@ -172,6 +173,10 @@ describe("The guides", () => {
           assert.isFalse(shown.includes(secret), "a secret is in an object")
         }
         assert.notMatch(operator.output(), /forbidden/iu)
+        assert.includeMembers(
+          events.map(({ reason, regarding }) => `${regarding?.kind} ${reason}`),
+          ["Lease LeaderElection", "Environment provisioned"]
+        )
       }).pipe(Effect.scoped, Effect.provide(stage)),
     180_000
   )

@@ -44,22 +44,26 @@ export interface OperatorProcess {
 /** What is kept of the log, for the case that the process ends. */
 const outputMax = 8_192
 
+/** A free port, and a log that tells what the operator does, for people. */
+const settings = ["--listen", "127.0.0.1:0", "--log-format", "text", "--log-level", "debug"]
+
 /** Starts the operator and waits until it serves; it ends with the scope. `log` gets all that it says. */
 export const start = Effect.fn("OperatorProcess.start")(function* (
   kubeconfig: string,
   log: (chunk: Buffer) => void = () => undefined
 ): Effect.fn.Return<OperatorProcess, OperatorEnded | LocalProcess.SpawnFailed, Scope.Scope> {
   const listening = yield* Deferred.make<string>()
-  let output = ""
+  let said = ""
   const process_ = yield* LocalProcess.spawn({
     command: command.program,
-    args: [...command.args, "run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-format", "text", "--log-level", "debug"],
+    // There is only one, and who starts another one after its death does not wait until its Lease has run out.
+    args: [...command.args, "run", "--kubeconfig", kubeconfig, "--no-leader-elect", ...settings],
     cwd: repository,
     env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" },
     onOutput: (chunk) => {
       log(chunk)
-      output = (output + chunk.toString()).slice(-outputMax)
-      const address = /health and metrics are on ([^\s"]+)/u.exec(output)?.[1]
+      said = (said + chunk.toString()).slice(-outputMax)
+      const address = /health and metrics are on ([^\s"]+)/u.exec(said)?.[1]
       if (address !== undefined) Deferred.doneUnsafe(listening, Effect.succeed(address))
     }
   })
@@ -67,7 +71,7 @@ export const start = Effect.fn("OperatorProcess.start")(function* (
   yield* Effect.addFinalizer(() =>
     Effect.andThen(process_.signal("SIGTERM"), Effect.timeoutOption(process_.ended, "25 seconds"))
   )
-  const watched = Effect.flatMap(process_.ended, ({ code }) => Effect.fail(new OperatorEnded({ code, output })))
+  const watched = Effect.flatMap(process_.ended, ({ code }) => Effect.fail(new OperatorEnded({ code, output: said })))
   const address = yield* Effect.raceFirst(Deferred.await(listening), watched)
   return {
     url: `http://${address}`,

@@ -128,6 +128,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
   const acquire = Effect.gen(function* () {
     yield* Effect.acquireRelease(turn.take(1), () => turn.release(1), { interruptible: true })
     yield* Effect.addFinalizer(() => giveBack)
+    yield* Effect.logInfo(`takes part in the election by ${lease}`, { identity: settings.identity })
     const won = yield* Campaign.make(election)
     const current = Term.make(clock, won.untilNanos)
     term = current

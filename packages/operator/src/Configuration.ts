@@ -12,6 +12,11 @@
  * | `--context` | `BERTH_CONTEXT` | the current one | which context of the kubeconfig |
  * | `--listen` | `BERTH_LISTEN` | `0.0.0.0:8080` | address and port of health and metrics; port 0 takes a free one |
  * | `--grace` | `BERTH_GRACE` | `20 seconds` | how long running reconciles may go on after SIGTERM |
+ * | `--leader-elect` | `BERTH_LEADER_ELECT` | `true` | of several replicas one acts; `false` only where there is never a second one |
+ * | `--leader-elect-resource-name` | `BERTH_LEADER_ELECT_RESOURCE_NAME` | `berth-operator` | the Lease in the management namespace that says which |
+ * | `--leader-elect-lease-duration` | `BERTH_LEADER_ELECT_LEASE_DURATION` | `15 seconds` | how long the others wait for a leader that is silent, 5 minutes at most |
+ * | `--leader-elect-renew-deadline` | `BERTH_LEADER_ELECT_RENEW_DEADLINE` | `10 seconds` | how long after its last renewal a leader acts; shorter than the lease duration |
+ * | `--leader-elect-retry-period` | `BERTH_LEADER_ELECT_RETRY_PERIOD` | `2 seconds` | the time between renewals; half of the renew deadline at most |
  * | `--log-level` | | `info` | what is logged: `debug`, `info`, `warn`, `error` and others; every `berth` command has it |
  * | `--log-format` | `BERTH_LOG_FORMAT` | `json` | `json`, or `text` for people |
  *
@@ -34,6 +39,11 @@ export interface Configuration {
   readonly context: Option.Option<string>
   readonly listen: Listen
   readonly grace: Duration.Duration
+  readonly leaderElect: boolean
+  readonly leaderElectResourceName: string
+  readonly leaderElectLeaseDuration: Duration.Duration
+  readonly leaderElectRenewDeadline: Duration.Duration
+  readonly leaderElectRetryPeriod: Duration.Duration
   readonly logFormat: LogFormat
 }
 
@@ -63,6 +73,9 @@ const flag = (name: string, variable: string, fallback: string, description: str
     Flag.withDescription(`${description} Variable: ${variable}. Default: ${fallback}.`),
     Flag.withFallbackConfig(Config.String(variable).pipe(Config.withDefault(fallback)))
   )
+
+const duration = (name: string, variable: string, fallback: string, description: string) =>
+  flag(name, variable, fallback, description).pipe(Flag.withSchema(Schema.DurationFromString))
 
 const optional = (name: string, variable: string, description: string) =>
   Flag.String(name).pipe(
@@ -130,8 +143,34 @@ export const flags = {
     "0.0.0.0:8080",
     "Address and port of /livez, /readyz and /metrics; port 0 takes a free one."
   ).pipe(Flag.filterMap(listenFrom, () => "host:port, such as 0.0.0.0:8080 or [::]:8080")),
-  grace: flag("grace", "BERTH_GRACE", "20 seconds", "How long running reconciles may go on after SIGTERM.").pipe(
-    Flag.withSchema(Schema.DurationFromString)
+  grace: duration("grace", "BERTH_GRACE", "20 seconds", "How long running reconciles may go on after SIGTERM."),
+  leaderElect: Flag.Boolean("leader-elect").pipe(
+    Flag.withDescription("Of several replicas one acts. Variable: BERTH_LEADER_ELECT. Default: true."),
+    Flag.withFallbackConfig(Config.Boolean("BERTH_LEADER_ELECT").pipe(Config.withDefault(true)))
+  ),
+  leaderElectResourceName: flag(
+    "leader-elect-resource-name",
+    "BERTH_LEADER_ELECT_RESOURCE_NAME",
+    "berth-operator",
+    "The Lease in the management namespace that says which replica acts."
+  ).pipe(Flag.withSchema(label)),
+  leaderElectLeaseDuration: duration(
+    "leader-elect-lease-duration",
+    "BERTH_LEADER_ELECT_LEASE_DURATION",
+    "15 seconds",
+    "How long the others wait for a leader that is silent."
+  ),
+  leaderElectRenewDeadline: duration(
+    "leader-elect-renew-deadline",
+    "BERTH_LEADER_ELECT_RENEW_DEADLINE",
+    "10 seconds",
+    "How long after its last renewal a leader acts."
+  ),
+  leaderElectRetryPeriod: duration(
+    "leader-elect-retry-period",
+    "BERTH_LEADER_ELECT_RETRY_PERIOD",
+    "2 seconds",
+    "The time between renewals."
   ),
   logFormat: choice("log-format", "BERTH_LOG_FORMAT", formats, "json")
 }

@@ -3,6 +3,10 @@
  *
  * **Guarantees**
  * - K19: SIGTERM starts no reconcile any more, gives those that run their time of grace, and exits with 0.
+ * - K21: with leader election, the controllers run on the leader alone, and whatever they send needs leadership at that moment. A
+ *   process that loses it ends; it does not stand for election again, since a new process has nothing in memory that is out of date.
+ * - K22: whoever ends in good order gives leadership back.
+ * - K30: health and metrics are served, and caches filled, whether or not this process leads.
  *
  * @since 0.1.0
  */
@@ -10,35 +14,64 @@ import * as Caches from "@berth/kube/Caches"
 import * as Client from "@berth/kube/Client"
 import * as Connection from "@berth/kube/Connection"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
+import * as Events from "@berth/kube/Events"
 import { Health } from "@berth/kube/Health"
+import * as LeaderElection from "@berth/kube/LeaderElection"
 import * as Operator from "@berth/kube/Operator"
 import * as Controllers from "@berth/shared-components/Controllers"
 import { Settings } from "@berth/shared-components/Settings"
-import { Effect, Layer, Logger, Option } from "effect"
+import { Data, Effect, Layer, Logger, Option } from "effect"
 import type { Configuration } from "./Configuration.ts"
 import * as HealthServer from "./HealthServer.ts"
+import * as acting from "./internal/actingClient.ts"
 
 /**
- * Runs the operator until it is interrupted.
+ * This process led and does not any more: the API server was out of reach for too long, or somebody took the Lease.
  *
- * **Errors**: ConnectionError where the cluster is not known, and ListenFailed where the address of health and metrics is taken.
- * A cluster that is known but does not answer is waited for.
+ * @category errors
+ * @since 0.1.0
+ */
+export class LeadershipLost extends Data.TaggedError("LeadershipLost")<{ readonly lease: string }> {
+  override get message() {
+    return `leadership by the Lease ${this.lease} is lost; whoever starts this process again lets it stand for election anew`
+  }
+}
+
+/**
+ * Why the operator ends by itself.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export type ProgramError = ConnectionError | HealthServer.ListenFailed | LeaderElection.InvalidTimes | LeadershipLost
+
+/**
+ * Runs the operator until it is interrupted, or has lost leadership.
+ *
+ * **Errors**: ConnectionError where the cluster is not known, ListenFailed where the address of health and metrics is taken,
+ * InvalidTimes where those of the election do not go together, and LeadershipLost. A cluster that is known but does not answer is
+ * waited for.
  *
  * @category running
  * @since 0.1.0
  */
-export const run = (configuration: Configuration): Effect.Effect<void, ConnectionError | HealthServer.ListenFailed> =>
+export const run = (configuration: Configuration): Effect.Effect<void, ProgramError> =>
   program(configuration).pipe(
     Effect.scoped,
     Effect.provide(services(configuration)),
     Effect.provide(logging(configuration))
   )
 
-const program = Effect.fnUntraced(function* ({ grace, listen }: Configuration) {
+const program = Effect.fnUntraced(function* (configuration: Configuration) {
+  const { grace, leaderElectResourceName, listen, managementNamespace } = configuration
   const port = yield* HealthServer.serve(listen)
   yield* Effect.logInfo(`health and metrics are on ${listen.host}:${port}`)
   const controllers = yield* Controllers.all
-  yield* Operator.run(controllers, { grace })
+  const election = yield* Effect.serviceOption(LeaderElection.LeaderElection)
+  const leadership = Option.getOrUndefined(Option.map(election, ({ acquire }) => acquire))
+  // It ends by itself only where leadership is lost.
+  yield* Operator.run(controllers, { grace, leadership })
+  return yield* new LeadershipLost({ lease: `${managementNamespace}/${leaderElectResourceName}` })
 })
 
 const services = (configuration: Configuration) => {
@@ -51,9 +84,10 @@ const services = (configuration: Configuration) => {
   )
   const settings = Layer.succeed(Settings, { managementNamespace, sharedNamespace, deployment, instance })
   const caches = Layer.provideMerge(Caches.layer, client)
+  const events = Events.layer({ controller: "berth.dev/operator", instance })
   return Controllers.layer.pipe(
-    // The controllers' own writes are told to the caches, so that no pass reads what was before them.
-    Layer.provideMerge(Layer.provideMerge(Caches.observedClient, caches)),
+    Layer.provideMerge(events),
+    Layer.provideMerge(Layer.provideMerge(acting.layer(configuration), caches)),
     Layer.provideMerge(settings),
     Layer.provideMerge(Health.layer)
   )

@@ -54,6 +54,11 @@ const samples: Record<Key, readonly [string, string]> = {
   context: ["staging", "other"],
   listen: ["127.0.0.1:9090", "127.0.0.1:0"],
   grace: ["5 seconds", "0 seconds"],
+  leaderElect: ["false", "true"],
+  leaderElectResourceName: ["blue", "green"],
+  leaderElectLeaseDuration: ["60 seconds", "30 seconds"],
+  leaderElectRenewDeadline: ["40 seconds", "20 seconds"],
+  leaderElectRetryPeriod: ["5 seconds", "1 seconds"],
   logFormat: ["text", "json"]
 }
 const isKey = (key: string): key is Key => key in samples
@@ -93,6 +98,9 @@ describe("Configuration", () => {
     ["listen", "0.0.0.0:65536", /host:port/u],
     ["listen", "::1:8080", /host:port/u],
     ["grace", "soon", /soon/u],
+    ["leaderElect", "maybe", /"true" \| "yes"/u],
+    ["leaderElectResourceName", "A_B", /lower-case letters, digits and hyphens/u],
+    ["leaderElectLeaseDuration", "long", /long/u],
     ["logFormat", "xml", /"json" \| "text"|json, text/u]
   ]
   it.effect.each(wrong)("refuses a %s of %s in a sentence, by flag and by variable", ([key, value, expected]) =>

@@ -1,4 +1,3 @@
-import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import { Environment } from "@berth/shared-components/Environment"
 import * as Await from "@berth/testing/Await"
@@ -7,66 +6,24 @@ import * as LocalProcess from "@berth/testing/LocalProcess"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Duration, Effect, Schedule } from "effect"
 import { writeFileSync } from "node:fs"
-import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
-import * as Crds from "../src/Crds.ts"
 import * as berth from "./support/berth.ts"
+import * as Operator from "./support/operator.ts"
 
 // Each test starts a process, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 60_000 })
-
-const start = Effect.fnUntraced(function* (kubeconfig: string, args: ReadonlyArray<string> = []) {
-  const operator = yield* berth.start(["run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...args])
-  const [, url = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
-  const get = (path: string) =>
-    Effect.promise(async () => {
-      const response = await fetch(`http://${url}${path}`, { headers: { connection: "close" } })
-      return { status: response.status, body: await response.text() }
-    })
-  /** Asks until the answer is as awaited: nothing tells of it. */
-  const until = (path: string, holds: (answer: { readonly status: number; readonly body: string }) => boolean) =>
-    Effect.repeat(get(path), { until: holds, schedule: Schedule.spaced("50 millis") })
-  return { ...operator, get, until }
-})
-
-const definitions = Effect.flatMap(Client, (client) =>
-  Effect.forEach(Crds.all, (crd) => client.create(Builtin.CustomResourceDefinition, crd), { discard: true })
-)
-
-const namespaces = Effect.flatMap(Client, (client) =>
-  Effect.forEach(["berth-system", "berth-shared"], (name) => client.create(Builtin.Namespace, { metadata: { name } }), {
-    discard: true
-  })
-)
-
-const kubeconfig = Effect.flatMap(Cluster.Cluster, ({ kubeconfigFile }) => kubeconfigFile)
-
-const kubeconfigOf = Effect.fnUntraced(function* (server: string, user: { readonly token?: string } = {}) {
-  const file = join(yield* LocalProcess.temporaryFolder("berth-program"), "kubeconfig")
-  const named = (content: object) => [{ name: "a", ...content }]
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: named({ cluster: { server } }),
-    users: named({ user }),
-    contexts: named({ context: { cluster: "a", user: "a" } }),
-    "current-context": "a"
-  }
-  writeFileSync(file, JSON.stringify(config))
-  return file
-})
 
 const embedded = Cluster.embeddedWithClient()
 
 describe("berth run", () => {
   it.live("K20: says which kinds are missing, and goes on by itself when they come", () =>
     Effect.gen(function* () {
-      yield* namespaces
-      const operator = yield* start(yield* kubeconfig)
+      yield* Operator.namespaces
+      const operator = yield* Operator.start(yield* Operator.kubeconfig)
 
       const before = yield* operator.until("/readyz", ({ body }) => body.includes("NotFound"))
       const alive = yield* operator.get("/livez")
-      yield* definitions
+      yield* Operator.definitions
       const after = yield* operator.until("/readyz", ({ status }) => status === 200)
 
       assert.strictEqual(before.status, 503)
@@ -81,10 +38,9 @@ describe("berth run", () => {
 
   it.live("serves environments, and its metrics count their passes", () =>
     Effect.gen(function* () {
-      yield* namespaces
-      yield* definitions
+      yield* Operator.installed
       const client = yield* Client
-      const operator = yield* start(yield* kubeconfig)
+      const operator = yield* Operator.start(yield* Operator.kubeconfig)
       const ref = { namespace: "berth-system", name: "lost" }
 
       yield* client.create(Environment, { metadata: ref, spec: { templateRef: { name: "nowhere" } } })
@@ -99,9 +55,8 @@ describe("berth run", () => {
 
   it.live("K19: SIGTERM ends it with 0 and in a moment, where nothing runs", () =>
     Effect.gen(function* () {
-      yield* namespaces
-      yield* definitions
-      const operator = yield* start(yield* kubeconfig)
+      yield* Operator.installed
+      const operator = yield* Operator.start(yield* Operator.kubeconfig)
       yield* operator.until("/readyz", ({ status }) => status === 200)
 
       yield* operator.process.signal("SIGTERM")
@@ -116,11 +71,11 @@ describe("berth run", () => {
 
   it.live("K19: a second SIGTERM ends it at once, whatever runs", () =>
     Effect.gen(function* () {
-      yield* namespaces
-      yield* definitions
+      yield* Operator.installed
       const client = yield* Client
-      const cluster = yield* proxy((yield* Cluster.Cluster).connection.server)
-      const operator = yield* start(yield* kubeconfigOf(cluster.url), ["--grace", "10 minutes"])
+      const cluster = yield* Operator.proxy((yield* Cluster.Cluster).connection.server)
+      const args = ["--grace", "10 minutes", "--no-leader-elect"]
+      const operator = yield* Operator.start(yield* Operator.kubeconfigOf(cluster.url), args)
       yield* operator.until("/readyz", ({ status }) => status === 200)
       cluster.stall()
       const spec = { templateRef: { name: "nowhere" } }
@@ -140,7 +95,7 @@ describe("berth run", () => {
 
   it.live("waits for a cluster that is not there, and says so where it is asked", () =>
     Effect.gen(function* () {
-      const operator = yield* start(yield* kubeconfigOf("http://127.0.0.1:1", { token: "hunter2" }))
+      const operator = yield* Operator.start(yield* Operator.kubeconfigOf("http://127.0.0.1:1", { token: "hunter2" }))
 
       const { body } = yield* operator.until("/readyz", ({ body }) => body.includes("Unreachable"))
       const alive = yield* operator.get("/livez")
@@ -158,8 +113,8 @@ describe("berth run", () => {
       const folder = yield* LocalProcess.temporaryFolder("berth-program")
       const broken = join(folder, "broken")
       writeFileSync(broken, "users: [ {token: hunter2")
-      const file = yield* kubeconfigOf("http://127.0.0.1:1")
-      const taken = yield* listening(() => undefined)
+      const file = yield* Operator.kubeconfigOf("http://127.0.0.1:1")
+      const taken = yield* Operator.listening(() => undefined)
 
       const runs = [
         ["--kubeconfig", join(folder, "missing")],
@@ -187,41 +142,3 @@ describe("berth run", () => {
 })
 
 const busy = /^controller_runtime_active_workers\{controller="environments"\} 1$/mu
-
-/** Passes on what comes, until it is told to pass on no more requests; answers still come. */
-const proxy = (server: string) =>
-  Effect.suspend(() => {
-    let stalled = false
-    const { hostname, port } = new URL(server)
-    const passOn = (client: Socket) => {
-      const upstream = connect(Number(port), hostname)
-      upstream.on("error", () => client.destroy())
-      client.on("close", () => upstream.destroy())
-      client.on("data", (chunk) => stalled || upstream.write(chunk))
-      upstream.pipe(client)
-    }
-    return Effect.map(listening(passOn), (url) => ({ url, stall: () => (stalled = true) }))
-  })
-
-/** A server that does this with each connection; returns its URL. */
-const listening = (each: (socket: Socket) => void) =>
-  Effect.acquireRelease(
-    Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
-      const sockets = new Set<Socket>()
-      const server = createServer((socket) => {
-        sockets.add(socket)
-        socket.on("error", () => socket.destroy())
-        each(socket)
-      })
-      server.listen(0, "127.0.0.1", () => {
-        const address = server.address()
-        const port = typeof address === "object" && address !== null ? address.port : 0
-        const close = () => {
-          server.close()
-          for (const socket of sockets) socket.destroy()
-        }
-        resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, close }))
-      })
-    }),
-    ({ close }) => Effect.sync(close)
-  ).pipe(Effect.map(({ url }) => url))
