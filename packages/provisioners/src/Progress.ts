@@ -5,7 +5,7 @@
  * - P4: a defect, or an error that no vocabulary declared, becomes the failure `internal_error` with a correlation id; the log has
  *   the id and the cause.
  * - P11: every pass records the outcome of every provisioner that it reached, and `Pending` for the others, each with the time
- *   since when it is so.
+ *   since when it is so. In a trace each provisioner that ran is a span with its disposition and reason; a Yield is no error there.
  * - P12: `waitingSinceMs` is the clock of `Provisioner.withDeadline`. It lives in what {@link run} is given as `previous`: leave
  *   that out for a new generation or a requested retry, and the clock restarts.
  * - P13: an interrupted pass has no value, so there is nothing to write.

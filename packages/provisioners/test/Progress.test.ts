@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Effect, Fiber, Layer, Logger, References, Result, Schema, Tracer } from "effect"
+import { Arbitrary, Effect, Exit, Fiber, Layer, Logger, Option, References, Result, Schema, Tracer } from "effect"
 import { TestClock } from "effect/testing"
 import * as Kind from "@berth/kube/Kind"
 import type { ProvisionError } from "../src/Disposition.ts"
@@ -113,19 +113,35 @@ describe("progress", () => {
     })
   )
 
-  it.effect("P11: a pass leaves a span for every provisioner", () =>
+  it.effect("P11: a pass leaves a tree of spans, with the outcome of every provisioner that ran", () =>
     Effect.gen(function* () {
-      const spans: Array<string> = []
+      const spans: Array<Tracer.NativeSpan> = []
       const tracer = Tracer.make({
         span: (options) => {
-          spans.push(options.name)
-          return new Tracer.NativeSpan(options)
+          const span = new Tracer.NativeSpan(options)
+          spans.push(span)
+          return span
         }
       })
+      const tree = Provisioner.concurrent("env", [
+        Provisioner.serial("waits", [leaf("a", Effect.void), leaf("b", waiting()), leaf("c", Effect.void)]),
+        leaf("d", Effect.fail(Reasons.broken()))
+      ])
 
-      yield* Effect.provideService(Progress.run(env(Effect.void), "provision"), Tracer.Tracer, tracer)
+      yield* Effect.provideService(Progress.run(tree, "provision"), Tracer.Tracer, tracer)
 
-      assert.deepStrictEqual(spans, ["a.provision", "b.provision", "c.provision"])
+      const shown = spans.map(({ attributes, name, parent, status }) => {
+        const exit = status._tag === "Ended" && Exit.isSuccess(status.exit) ? "ok" : "error"
+        const above = Option.match(parent, { onNone: () => "", onSome: (span) => ("name" in span ? span.name : "") })
+        return [above, name, exit, ...attributes.values()].join(" ")
+      })
+      assert.deepStrictEqual(shown, [
+        " env.provision error UserActionRequired test.broken",
+        "env.provision waits.provision ok Yield test.waiting",
+        "waits.provision a.provision ok",
+        "waits.provision b.provision ok Yield test.waiting",
+        "env.provision d.provision error UserActionRequired test.broken"
+      ])
     })
   )
 

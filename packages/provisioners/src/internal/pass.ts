@@ -104,6 +104,9 @@ const complaint = (reason: Cause.Reason<unknown>): string => {
   return `A provisioner failed with ${nameOf(reason.error)}, which is no ProvisionError: ${wayOut}`
 }
 
+/** Which node of the tree runs; undefined outside of a pass. */
+export const currentPath: Effect.Effect<string | undefined> = Effect.map(Current, (cell) => cell?.path)
+
 /** The public half of a defect is an id; the log has the other half. */
 const internalError = (cause: Cause.Cause<unknown>) =>
   Effect.gen(function* () {
@@ -144,15 +147,34 @@ export const announced = <R>(names: ReadonlyArray<string>, phase: Phase, effect:
     return effect
   })
 
+const outcomeOf = (failure: Disposition.ProvisionError) => ({
+  disposition: failure._tag,
+  reason: `${failure.vocabulary}.${failure.reason}`
+})
+
+/** In the trace a Yield is an outcome and no error: nothing is wrong. */
+const traced = <R>(runnable: Runnable<R>, phase: Phase): Pass<R> =>
+  settle(runnable[phase]).pipe(
+    Effect.tapError((failure) => Effect.annotateCurrentSpan(outcomeOf(failure))),
+    Effect.catchTag("Yield", Effect.succeed),
+    Effect.withSpan(`${runnable.name}.${phase}`, {}, { captureStackTrace: false }),
+    Effect.flatMap((waits) => (waits === undefined ? Effect.void : Effect.fail(waits)))
+  )
+
+/** A span costs more than all the rest of a step, even where the tracer is off. */
+const settled = <R>(runnable: Runnable<R>, phase: Phase): Pass<R> => {
+  const [plain, spanned] = [settle(runnable[phase]), traced(runnable, phase)]
+  return Effect.withFiber<void, Disposition.ProvisionError, R>((fiber) =>
+    fiber.getRef(References.TracerEnabled) ? spanned : plain
+  )
+}
+
 /** Runs the child at `index` as part of its parent. */
 export const step = <R>(child: Runnable<R>, phase: Phase, index: number): Pass<R> => {
-  const plain = settle(child[phase])
-  const traced = settle(Effect.withSpan(child[phase], `${child.name}.${phase}`, { captureStackTrace: false }))
+  const pass = settled(child, phase)
   return Effect.withFiber<void, Disposition.ProvisionError, R>((fiber) => {
-    // A span costs more than all the rest of a step, even where the tracer is off.
-    const settled = fiber.getRef(References.TracerEnabled) ? traced : plain
     const cell = fiber.getRef(Current)?.children[index]
-    return cell === undefined ? settled : recorded(cell, phase, settled)
+    return cell === undefined ? pass : recorded(cell, phase, pass)
   })
 }
 
@@ -174,5 +196,5 @@ export const deadline = <R>(effect: Pass<R>, limit: Duration.Duration): Pass<R> 
 export const run = <R>(root: Runnable<R>, phase: Phase, previous: ReadonlyMap<string, Before>) =>
   Effect.flatMap(Clock.currentTimeMillis, (nowMs) => {
     const cell = new Cell(segment(root.name), phase, previous, nowMs)
-    return Effect.map(Effect.result(recorded(cell, phase, settle(root[phase]))), (result) => ({ result, cell }))
+    return Effect.map(Effect.result(recorded(cell, phase, settled(root, phase))), (result) => ({ result, cell }))
   })
