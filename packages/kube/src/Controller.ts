@@ -8,6 +8,7 @@
  * - K17: at most `concurrency` reconciles run, and every triggered key runs.
  * - K18: at its deadline a reconcile is interrupted, and its scope is closed.
  * - K19: when it is stopped, nothing new starts; what runs gets the time of grace and is interrupted then.
+ * - K29: a reconcile is one trace; its span and each of its log lines carry the object's kind, namespace and name and an id.
  * - No failure and no defect of a reconcile ends the controller: it is logged, and the key comes back with growing delay.
  *
  * **Caveats**
@@ -16,7 +17,7 @@
  *
  * @since 0.1.0
  */
-import { Data, Deferred, Duration, Effect, Fiber, Metric, Option, type Scope } from "effect"
+import { Cause, Data, Deferred, Duration, Effect, Fiber, Metric, Option, type Scope } from "effect"
 import type { Caches } from "./Caches.ts"
 import * as Health from "./Health.ts"
 import type * as Backoff from "./internal/backoff.ts"
@@ -94,20 +95,34 @@ const overdueMs = 60_000
 /** After an interruption, cleaning up gets this long. */
 const cleanUp = "5 seconds"
 
-type Work<E, R> = Pick<Options<E, R, never>, "name" | "reconcile" | "deadline">
+type Work<E, R> = Pick<Options<E, R, never>, "name" | "reconcile" | "deadline"> & { readonly kind: string }
+
+/** What failed, for machines. */
+const errorType = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  if (typeof error === "object" && error !== null && "_tag" in error) return String(error._tag)
+  return error instanceof Error ? error.name : "unknown"
+}
 
 /** One reconcile, with everything around it, as an outcome. */
-const attempts = <E, R>({ deadline = "5 minutes", name, reconcile }: Work<E, R>) => {
+const attempts = <E, R>({ deadline = "5 minutes", kind, name, reconcile }: Work<E, R>) => {
   const duration = Duration.fromInputUnsafe(deadline)
   const exceeded = Effect.fail(new DeadlineExceeded({ deadlineMs: Duration.toMillis(duration) }))
   const limit = Effect.timeoutOrElse({ duration, orElse: () => exceeded })
-  return (ref: Ref) => {
-    const attributes = { controller: name, "k8s.namespace.name": ref.namespace ?? "", "k8s.object.name": ref.name }
+  return (ref: Ref, reconcileID: string) => {
+    const attributes = {
+      controller: name,
+      "k8s.object.kind": kind,
+      ...(ref.namespace === undefined ? {} : { "k8s.namespace.name": ref.namespace }),
+      "k8s.object.name": ref.name,
+      reconcileID
+    }
     return Effect.suspend(() => reconcile(ref)).pipe(
       Effect.scoped,
       limit,
+      Effect.tapCause((cause) => Effect.annotateCurrentSpan("error.type", errorType(cause))),
       // Where this line is says nothing to whoever reads the trace, and finding it out costs as much as the span.
-      Effect.withSpan(`${name}.reconcile`, { attributes }, { captureStackTrace: false }),
+      Effect.withSpan(`${name}.reconcile`, { root: true, attributes }, { captureStackTrace: false }),
       Effect.exit
     )
   }
@@ -119,8 +134,9 @@ const worker = <E, R>(work: Work<E, R>, queue: WorkQueue.WorkQueue, book: Reconc
   const one = (taken: WorkQueue.Taken) => {
     const ref = KubeObjects.fromKey(taken.key)
     const { name, namespace = "" } = ref
-    return Effect.flatMap(book.timed(taken.key, attempt(ref)), (exit) => book.settle(taken, exit)).pipe(
-      Effect.annotateLogs({ controller: work.name, namespace, name, reconcileID: crypto.randomUUID() }),
+    const reconcileID = crypto.randomUUID()
+    return Effect.flatMap(book.timed(taken.key, attempt(ref, reconcileID)), (exit) => book.settle(taken, exit)).pipe(
+      Effect.annotateLogs({ controller: work.name, controllerKind: work.kind, namespace, name, reconcileID }),
       Effect.ensuring(queue.done(taken.key))
     )
   }
@@ -220,7 +236,8 @@ export const make = <E, R, RW = never>(options: Options<E, R, RW>): Controller<E
       watch.start((ref, initial) => queue.addUnsafe(KubeObjects.key(ref), { priority: initial ? "Low" : "High" }))
     )
     if (options.resync !== undefined) yield* Effect.forkScoped(resync(sources, queue, options.resync))
-    const slots = Array.from({ length: concurrency }, () => worker(options, queue, book))
+    const kind = watches.find((watch) => watch.kind !== undefined)?.kind ?? ""
+    const slots = Array.from({ length: concurrency }, () => worker({ ...options, kind }, queue, book))
     const workers = Effect.all(slots, { concurrency: "unbounded", discard: true })
     const synced = Effect.forEach(sources, ({ synced }) => synced, { discard: true })
     const { begin, stop } = yield* lifecycle(queue, workers, synced)

@@ -4,10 +4,6 @@
  * **Guarantees**
  * - K29: dashboards made for controller-runtime read these metrics without changes.
  *
- * **Caveats**
- * - `workqueue_unfinished_work_seconds` and `workqueue_longest_running_processor_seconds` are not kept: nothing here
- *   samples, and a reconcile has a deadline.
- *
  * @since 0.1.0
  */
 import { Metric } from "effect"
@@ -127,6 +123,26 @@ export const queueDuration = Metric.histogram("workqueue_queue_duration_seconds"
 export const workDuration = Metric.histogram("workqueue_work_duration_seconds", {
   description: "Seconds between taken and done",
   boundaries: decades
+})
+
+/**
+ * How long all that is being worked on has taken so far, in seconds, by queue.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const unfinishedWork = Metric.gauge("workqueue_unfinished_work_seconds", {
+  description: "Seconds that running reconciles have taken so far, together"
+})
+
+/**
+ * How long what has been worked on for the longest time has taken so far, in seconds, by queue.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const longestRunning = Metric.gauge("workqueue_longest_running_processor_seconds", {
+  description: "Seconds that the longest running reconcile has taken so far"
 })
 
 /**

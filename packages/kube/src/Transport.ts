@@ -5,7 +5,8 @@
  * **Guarantees**
  * - K2: one pool of kept-alive connections per cluster. Certificates, tokens and exec credentials are read anew when
  *   they are due, and once more when the server answers 401, before that answer is handed on.
- * - K29: `rest_client_requests_total` counts what was sent, by status code, method and host.
+ * - K29: `rest_client_requests_total` counts what was sent, by status code, method and host. The span of whoever asks says which
+ *   server answered.
  * - K6: no header, token or body is in any error or log.
  *
  * **Caveats**
@@ -101,9 +102,11 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
     Effect.gen(function* () {
       const credentials = yield* Credentials.make(connection)
       const pool = yield* Pool.make(connection)
-      const prefix = new URL(connection.server).pathname.replace(/\/+$/, "")
-
-      const counted = RequestCounts.make(new URL(connection.server).host)
+      const server = new URL(connection.server)
+      const prefix = server.pathname.replace(/\/+$/, "")
+      const counted = RequestCounts.make(server.host)
+      const port = Number(server.port === "" ? { "http:": 80, "https:": 443 }[server.protocol] : server.port)
+      const asked = Effect.annotateCurrentSpan({ "server.address": server.hostname, "server.port": port })
 
       const send = (request: TransportRequest, identity: Credentials.Identity) =>
         Effect.mapError(
@@ -121,6 +124,7 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
 
       const request = Effect.fnUntraced(function* (request: TransportRequest) {
         const unavailable = (cause: unknown) => new KubeError.Unreachable({ ...request.about, cause })
+        yield* asked
         const identity = yield* Effect.mapError(credentials.current, unavailable)
         const answer = yield* send(request, identity)
         if (answer.status !== 401) return fromPool(request, answer)

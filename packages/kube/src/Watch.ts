@@ -44,6 +44,8 @@ export type Trigger = (ref: Ref, initial: boolean) => void
  * @since 0.1.0
  */
 export interface Watch<out R = never> {
+  /** The kind of what the keys name, where the watched objects are the ones to be reconciled. */
+  readonly kind?: string | undefined
   /** Runs until the scope closes. */
   readonly start: (trigger: Trigger) => Effect.Effect<Source, never, Caches.Caches | Scope.Scope | R>
 }
@@ -135,7 +137,10 @@ export const mapped = <O extends KubeObject, I extends string>(
 export const on = <O extends KubeObject, I extends string>(
   definition: Definition<O, I>,
   { when = desired }: Options<O> = {}
-): Watch => mapped(definition, (object) => [KubeObjects.ref(object)], { when })
+): Watch => ({
+  kind: definition.type.kind,
+  ...mapped(definition, (object) => [KubeObjects.ref(object)], { when })
+})
 
 /**
  * Dependents: each concerns the objects of `owner` that its ownerReferences name. An owner is in the dependent's namespace,

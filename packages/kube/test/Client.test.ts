@@ -295,11 +295,13 @@ describe("Client: deadlines and errors", () => {
         spans.map(({ attributes, kind, name }) => [name, kind, Object.fromEntries(attributes)]),
         [
           [
-            "kube.get",
+            "get configmaps",
             "client",
             {
+              "error.type": "404",
               "http.request.method": "GET",
               "http.response.status_code": 404,
+              "url.path": `/api/v1/namespaces/${web.namespace}/configmaps/${web.name}`,
               "k8s.resource": "configmaps",
               "k8s.namespace.name": web.namespace,
               "k8s.object.name": web.name

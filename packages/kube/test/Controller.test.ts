@@ -1,5 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Deferred, Duration, Effect, Layer, Logger, Metric, Option, References, Scope } from "effect"
+import {
+  Clock,
+  Data,
+  Deferred,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Logger,
+  Metric,
+  Option,
+  References,
+  Scope,
+  Tracer
+} from "effect"
 import { TestClock } from "effect/testing"
 import * as Cache from "../src/Cache.ts"
 import * as Caches from "../src/Caches.ts"
@@ -46,6 +60,8 @@ const failing = (times: number, then: Requeue.Requeue = Requeue.none) => {
   let left = times
   return () => Effect.suspend(() => (left-- > 0 ? Effect.fail("not yet") : Effect.succeed(then)))
 }
+
+class Refused extends Data.TaggedError("Refused")<{}> {}
 
 const quiet = Effect.provideService(References.MinimumLogLevel, "None")
 
@@ -416,6 +432,81 @@ describe("Controller", () => {
       assert.strictEqual(time.count, 3)
     }).pipe(quiet, Effect.provideService(Metric.MetricRegistry, new Map()))
   )
+
+  it.effect(
+    "K29: how long running reconciles have taken is read when it is asked for, and gone with the controller",
+    () =>
+      Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const { server, started } = yield* running(() => Effect.never).pipe(Scope.provide(scope))
+        const read = (name: string) =>
+          Effect.map(Metric.snapshot, (all) =>
+            all.flatMap((each) => (each.id === name && each.type === "Gauge" ? [each.state.value] : []))
+          )
+        const [total, longest] = [
+          read("workqueue_unfinished_work_seconds"),
+          read("workqueue_longest_running_processor_seconds")
+        ]
+        const idle = [yield* total, yield* longest]
+
+        server.set("a")
+        yield* until(() => started.length === 1)
+        yield* TestClock.adjust("3 seconds")
+        server.set("b")
+        yield* until(() => started.length === 2)
+        yield* TestClock.adjust("2 seconds")
+
+        assert.deepStrictEqual([idle, yield* total, yield* longest], [[[0], [0]], [7], [5]])
+        yield* Scope.close(scope, Exit.void)
+        assert.deepStrictEqual([yield* total, yield* longest], [[], []])
+      }).pipe(quiet, Effect.provideService(Metric.MetricRegistry, new Map()))
+  )
+
+  it.effect("K29: a reconcile is a trace of its own; span and log lines name kind, object and reconcile", () => {
+    const spans: Array<Tracer.NativeSpan> = []
+    const tracer = Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        spans.push(span)
+        return span
+      }
+    })
+    const lines: Array<Readonly<Record<string, unknown>>> = []
+    const log = Logger.make(({ fiber, message }) =>
+      lines.push({ message: String(message), ...fiber.getRef(References.CurrentLogAnnotations) })
+    )
+    return Effect.gen(function* () {
+      const reconcile = Effect.andThen(Effect.logInfo("at work"), Effect.fail(new Refused()))
+      const { server, started } = yield* running(() => reconcile)
+
+      server.set("a")
+      yield* until(() => started.length === 1)
+      yield* until(() => lines.some(({ message }) => String(message).startsWith("reconcile failed")))
+
+      const [span] = spans.filter(({ name }) => name === "things.reconcile")
+      const { reconcileID, ...attributes } = Object.fromEntries(span?.attributes ?? [])
+      assert.match(String(reconcileID), /^[-0-9a-f]{36}$/u)
+      assert.isTrue(Option.isNone(span?.parent ?? Option.none()))
+      assert.deepStrictEqual(attributes, {
+        controller: "things",
+        "error.type": "Refused",
+        "k8s.object.kind": "Thing",
+        "k8s.namespace.name": "shop",
+        "k8s.object.name": "a"
+      })
+      const about = { controller: "things", controllerKind: "Thing", namespace: "shop", name: "a", reconcileID }
+      const said = lines.filter((line) => "reconcileID" in line)
+      assert.deepStrictEqual(
+        said.map(({ message: _, ...annotations }) => annotations),
+        [about, about]
+      )
+    }).pipe(
+      Effect.provide(Logger.layer([log])),
+      Effect.withTracer(tracer),
+      Effect.withSpan("the program"),
+      Effect.provideService(Metric.MetricRegistry, new Map())
+    )
+  })
 
   it.effect("K30: the live check names a reconcile that does not end after its deadline", () =>
     Effect.gen(function* () {

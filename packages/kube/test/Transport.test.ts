@@ -103,6 +103,20 @@ describe("Transport", () => {
       }).pipe(Effect.provideService(Metric.MetricRegistry, new Map()))
   )
 
+  it.live("K29: the span of whoever asks says which server was asked", () =>
+    Effect.gen(function* () {
+      const server = yield* serve(() => ({ status: 200 }))
+      const { read } = yield* open({ server: server.url })
+
+      const span = yield* Effect.andThen(read("GET"), Effect.currentSpan).pipe(Effect.withSpan("asks"))
+
+      assert.deepStrictEqual(Object.fromEntries(span.attributes), {
+        "server.address": "127.0.0.1",
+        "server.port": Number(new URL(server.url).port)
+      })
+    })
+  )
+
   it("the version is that of the package", () => {
     assert.strictEqual(version, packageJson.version)
   })

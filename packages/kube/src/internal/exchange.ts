@@ -49,23 +49,28 @@ const accepted = Effect.fnUntraced(function* (
   }
 })
 
+/** As OpenTelemetry names them. The query is left out: it may be long, and says little. */
+const attributes = ({ about, method, path }: Call): Readonly<Record<string, string>> => ({
+  "http.request.method": method,
+  "url.path": path.split("?")[0] ?? path,
+  "k8s.resource": about.resource,
+  ...(about.namespace === undefined ? {} : { "k8s.namespace.name": about.namespace }),
+  ...(about.name === undefined ? {} : { "k8s.object.name": about.name })
+})
+
+/** The status where there was an answer, as OpenTelemetry has it; else what went wrong. */
+const errorType = (error: KubeError.KubeError): string => ("status" in error ? String(error.status) : error._tag)
+
 const withDeadline = <A, R>(call: Call, effect: (deadlineMs: number) => Effect.Effect<A, KubeError.KubeError, R>) => {
   const deadlineMs = Duration.toMillis(call.deadline ?? deadlineDefault)
   return Effect.timeoutOrElse(effect(deadlineMs), {
     duration: deadlineMs,
     orElse: () => Effect.fail(new KubeError.Timeout({ ...call.about, deadlineMs }))
   }).pipe(
+    Effect.tapError((error) => Effect.annotateCurrentSpan("error.type", errorType(error))),
     Effect.withSpan(
-      `kube.${call.about.verb}`,
-      {
-        kind: "client",
-        attributes: {
-          "http.request.method": call.method,
-          "k8s.resource": call.about.resource,
-          "k8s.namespace.name": call.about.namespace ?? "",
-          "k8s.object.name": call.about.name ?? ""
-        }
-      },
+      `${call.about.verb} ${call.about.resource}`,
+      { kind: "client", attributes: attributes(call) },
       // Where this line is says nothing to whoever reads the trace.
       { captureStackTrace: false }
     )

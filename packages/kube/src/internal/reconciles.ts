@@ -1,11 +1,12 @@
 /** What one controller counts, logs and remembers about its reconciles. */
-import { Cause, Clock, Duration, Effect, Exit, Option } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Option, type Scope } from "effect"
 import * as Metrics from "../Metrics.ts"
 import type { Requeue } from "../Requeue.ts"
 import type { Taken, WorkQueue } from "../WorkQueue.ts"
 import * as Backoff from "./backoff.ts"
 import * as Elapsed from "./elapsed.ts"
 import * as Meter from "./meter.ts"
+import * as UnfinishedWork from "./unfinishedWork.ts"
 
 export interface Book {
   /** Runs it, and takes its time. */
@@ -37,12 +38,13 @@ export const make = Effect.fnUntraced(function* (
   queue: WorkQueue,
   backoff: Backoff.Policy,
   isDeadline: (error: unknown) => boolean
-): Effect.fn.Return<Book> {
+): Effect.fn.Return<Book, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   const count = yield* meters(queue.name)
   /** Failures in a row, of keys that failed last time. */
   const failures = new Map<string, number>()
   const runningSince = new Map<string, number>()
+  yield* UnfinishedWork.observe(queue.name, runningSince)
 
   const timed: Book["timed"] = (key, reconcile) =>
     Effect.suspend(() => {
