@@ -1,5 +1,8 @@
+export * as Application from "./Application.ts"
 export * as Backoff from "./Backoff.ts"
+export * as CdDriver from "./CdDriver.ts"
 export * as Disposition from "./Disposition.ts"
+export * as HelmCli from "./HelmCli.ts"
 export * as Identifier from "./Identifier.ts"
 export * as KubeFailure from "./KubeFailure.ts"
 export * as Manager from "./Manager.ts"

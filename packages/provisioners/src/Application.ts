@@ -1,0 +1,334 @@
+/**
+ * A provisioner of one Helm chart, deployed by whichever {@link CdDriver} the program has.
+ *
+ * **Guarantees**
+ * - P30: which application it is follows from the names of its release alone, so two replicas or a stale cache cannot make two;
+ *   another owner's release is never taken over. The chart is asked for in each provision pass, and every customisation is an
+ *   effect of the owner.
+ * - P31: it is ready when this chart with these values runs, and is not taken for ready because an earlier one was.
+ * - P32: values are in order; a pass that changes nothing writes nothing.
+ * - P33: a deprovision pass asks for the release's name and namespace and for nothing else, in particular for no chart.
+ * - P34: `postProvision` runs once for each version that became ready, `preDeprovision` once before the removal. Either may fail
+ *   or yield, and is run again in the next pass until it succeeds.
+ * - P36: `allowDegraded` makes degraded good enough.
+ * - P37: a value that is `Redacted` stays secret.
+ *
+ * **Caveats**
+ * - `release` must answer the same for as long as the owner lives: what was deployed under another name is not looked for.
+ * - A hook that is interrupted after its last effect is run once more: write hooks that bear that.
+ * - The namespace is made where it is missing, and left where it is.
+ *
+ * @since 0.1.0
+ */
+import { createHash } from "node:crypto"
+import type { Client } from "@berth/kube/Client"
+import { Effect, Option } from "effect"
+import * as CdDriver from "./CdDriver.ts"
+import * as Disposition from "./Disposition.ts"
+import * as Identifier from "./Identifier.ts"
+import * as compose from "./internal/compose.ts"
+import * as Namespace from "./internal/cd/namespace.ts"
+import * as Record from "./internal/cd/record.ts"
+import * as Values from "./internal/cd/values.ts"
+import * as KubeFailure from "./KubeFailure.ts"
+import type * as Provisioner from "./Provisioner.ts"
+
+/**
+ * The reasons of an application that does not run yet, or is not gone yet.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `deploying` | the tool is at work | comes back in seconds | nothing |
+ * | `waiting_for_objects` | deployed, and objects are not ready | comes back in seconds | see to the objects if it lasts |
+ * | `degraded` | deployed, and objects have failed | retried with backoff | see to the objects |
+ * | `failed` | the tool could not deploy it | retried with backoff | read the operator's log for the tool's words |
+ * | `removing` | it is being removed | comes back in seconds | nothing |
+ * | `held` | objects of it are not gone yet | comes back in seconds | see to whoever holds the objects |
+ * | `removal_failed` | the tool could not remove it | retried with backoff | read the operator's log |
+ * | `suspended` | somebody suspended it | parked | resume it, then ask for a retry |
+ * | `taken` | the release belongs to something else | parked | rename or remove that release, then ask for a retry |
+ * | `invalid_release` | no release can be called that | parked | choose another name |
+ * | `invalid_parameter` | a parameter's name is no path | parked | correct it |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = Disposition.vocabulary("application", {
+  deploying: Disposition.yield("Deploying {release}."),
+  waiting_for_objects: Disposition.yield("Waiting for {objects} of {release} to become ready."),
+  degraded: Disposition.transient("{objects} of {release} failed; the operator's log says why."),
+  failed: Disposition.transient("{release} could not be deployed; the operator's log says why."),
+  removing: Disposition.yield("Waiting for {release} to be gone."),
+  held: Disposition.yield("Waiting for {objects} of {release} to be gone."),
+  removal_failed: Disposition.transient("{release} could not be removed; the operator's log says why."),
+  suspended: Disposition.userActionRequired("{release} is suspended; resume it, then ask for a retry."),
+  taken: Disposition.userActionRequired(
+    "A release {release} exists and belongs to something else; rename or remove it, then ask for a retry."
+  ),
+  invalid_release: Disposition.terminal("The release's name or namespace is not a name that Kubernetes allows."),
+  invalid_parameter: Disposition.terminal("The name of parameter {position} is not a path of values.")
+})
+
+/**
+ * The object that the application belongs to.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Owner {
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined; readonly uid: string }
+}
+
+/**
+ * Given as it is, or found out from the owner in each pass.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Given<O, A, R> = A | ((owner: O) => Effect.Effect<A, Disposition.ProvisionError, R>)
+
+/**
+ * What Helm calls the release, and where it is.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface ReleaseName {
+  /** A DNS name of at most 53 characters. Default: the owner's and the application's name. */
+  readonly name?: string | undefined
+  /** Default: the owner's. An owner without one has to name it. */
+  readonly namespace?: string | undefined
+}
+
+/**
+ * One value and its place among the values, as in `--set`: `image.tag`, `hosts[0]`, `nodeSelector.kubernetes\.io/os`.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Parameter {
+  readonly name: string
+  readonly value: CdDriver.Value
+}
+
+/**
+ * Run once for each need, until it succeeds.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Hook<O, R> = (owner: O) => Effect.Effect<void, Disposition.ProvisionError, R>
+
+/**
+ * What an application is made from. Only the chart and the owner have to be there.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Options<O extends Owner, R> {
+  readonly owner: O
+  /** Which chart in which version: from a catalogue, a bundle, or a literal. */
+  readonly chart: Given<O, CdDriver.Chart, R>
+  /** Asked for in deprovision passes too. */
+  readonly release?: Given<O, ReleaseName, R> | undefined
+  readonly values?: Given<O, CdDriver.Values, R> | undefined
+  /** Over the values, in order. */
+  readonly parameters?: Given<O, ReadonlyArray<Parameter>, R> | undefined
+  /** Labels and annotations of the namespace; others that it has are left alone. */
+  readonly namespaceMetadata?: Given<O, NamespaceMetadata, R> | undefined
+  /** Fields that are not corrected. Helm itself corrects none, so its driver has no use for them. */
+  readonly ignoredDifferences?: Given<O, ReadonlyArray<CdDriver.IgnoredDifference>, R> | undefined
+  /** Whether failed objects are good enough. Default false. */
+  readonly allowDegraded?: Given<O, boolean, R> | undefined
+  /** After it became ready, once for each version of it. */
+  readonly postProvision?: Hook<O, R> | undefined
+  /** Before it is removed, if it was ever provisioned, however little of it. */
+  readonly preDeprovision?: Hook<O, R> | undefined
+}
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type NamespaceMetadata = Namespace.NamespaceMetadata
+
+const soon = "2 seconds"
+const releaseMax = 53
+const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/u
+const dnsName = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/u
+
+const hashed = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 10)
+
+/** A name that is too long keeps its beginning, and a hash tells it from others that begin so. */
+const defaultName = (owner: Owner, application: string): string => {
+  const whole = `${owner.metadata.name}-${application}`.toLowerCase().replaceAll(/[^-a-z0-9.]/gu, "-")
+  return whole.length <= releaseMax
+    ? whole
+    : `${whole.slice(0, releaseMax - 11).replace(/[-.]+$/u, "")}-${hashed(whole)}`
+}
+
+/** One for each release of each cluster, and readable: two owners of one release meet there, and one is told. */
+const idOf = (name: string, namespace: string, cluster: string): string =>
+  `${name.replaceAll(".", "-").slice(0, 52).replace(/-+$/u, "")}-${hashed(`${cluster}/${namespace}/${name}`)}`
+
+const isAsked = <O, A, R>(
+  from: Given<O, A, R>
+): from is (owner: O) => Effect.Effect<A, Disposition.ProvisionError, R> => typeof from === "function"
+
+const given = <O, A, R>(owner: O, from: Given<O, A, R>): Effect.Effect<A, Disposition.ProvisionError, R> =>
+  isAsked(from) ? from(owner) : Effect.succeed(from)
+
+const releaseOf = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
+  const { metadata } = options.owner
+  const asked = yield* given<O, ReleaseName, R>(options.owner, options.release ?? {})
+  const { name = defaultName(options.owner, application), namespace = metadata.namespace ?? "" } = asked
+  const destination = yield* CdDriver.Destination
+  const id = Identifier.fromString(idOf(name, namespace, destination?.identity ?? ""))
+  const allowed = dnsName.test(name) && name.length <= releaseMax && label.test(namespace) && namespace.length <= 63
+  if (!allowed || Option.isNone(id)) {
+    return yield* Reasons.invalid_release({ why: `release ${name} in namespace ${namespace}` })
+  }
+  return { id: id.value, ownerUid: metadata.uid, name, namespace } satisfies CdDriver.Release
+})
+
+const valuesOf = Effect.fnUntraced(function* <O extends Owner, R>(options: Options<O, R>) {
+  let values = yield* given<O, CdDriver.Values, R>(options.owner, options.values ?? {})
+  const parameters = yield* given<O, ReadonlyArray<Parameter>, R>(options.owner, options.parameters ?? [])
+  for (const [index, { name, value }] of parameters.entries()) {
+    const path = Values.pathOf(name)
+    if (path === undefined) return yield* Reasons.invalid_parameter({ position: index + 1 }, { why: name })
+    values = Values.placed(values, path, value)
+  }
+  return Values.ordered(values)
+})
+
+/** The record goes first: it has the key of the digest, and remembers that there is something to tear down. */
+const recordOf = Effect.fnUntraced(function* (release: CdDriver.Release) {
+  const found = yield* Record.read(release)
+  if (found !== undefined && found.key !== "") {
+    if (found.deprovisioned) yield* Record.note(release, { deprovisioned: null })
+    return found
+  }
+  yield* Namespace.exists(release.namespace)
+  return yield* Record.create(release)
+}, KubeFailure.classified)
+
+const named = ({ name, namespace }: CdDriver.Release): Identifier.Identifier =>
+  Option.getOrElse(Identifier.fromString(`${namespace}/${name}`), () => Identifier.of("the-release"))
+
+const shown = (objects: ReadonlyArray<string>): ReadonlyArray<Identifier.Identifier> =>
+  objects.flatMap((object) => Option.toArray(Identifier.fromString(object)))
+
+const removing = (release: Identifier.Identifier, { objects, why }: CdDriver.Removing) => {
+  const details = { why, after: soon } as const
+  const left = shown(objects)
+  return left.length === 0 ? Reasons.removing({ release }, details) : Reasons.held({ release, objects: left }, details)
+}
+
+/** What a driver saw, as a disposition; nothing where it is good enough. */
+const verdict = (
+  observed: CdDriver.Observed,
+  release: Identifier.Identifier,
+  allowDegraded: boolean
+): Disposition.ProvisionError | undefined => {
+  switch (observed._tag) {
+    case "Ready":
+      return undefined
+    case "Progressing": {
+      const objects = shown(observed.objects)
+      const details = { why: observed.why, after: soon } as const
+      return objects.length === 0
+        ? Reasons.deploying({ release }, details)
+        : Reasons.waiting_for_objects({ release, objects }, details)
+    }
+    case "Degraded":
+      return allowDegraded
+        ? undefined
+        : Reasons.degraded({ release, objects: shown(observed.objects) }, { why: observed.why })
+    case "Failed":
+      return Reasons.failed({ release }, { why: observed.why })
+    case "Removing":
+      return removing(release, observed)
+    case "Suspended":
+      return Reasons.suspended({ release }, { why: observed.why })
+    case "Taken":
+      return Reasons.taken({ release }, { why: observed.why })
+  }
+}
+
+const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
+  const { owner } = options
+  const release = yield* releaseOf(application, options)
+  const chart = yield* given(owner, options.chart)
+  const values = yield* valuesOf(options)
+  const ignored = options.ignoredDifferences ?? []
+  const ignoredDifferences = yield* given<O, ReadonlyArray<CdDriver.IgnoredDifference>, R>(owner, ignored)
+  const allowDegraded = yield* given<O, boolean, R>(owner, options.allowDegraded ?? false)
+
+  if (options.namespaceMetadata !== undefined) {
+    const metadata = yield* given(owner, options.namespaceMetadata)
+    yield* KubeFailure.classified(Namespace.describe(release, metadata))
+  }
+  const record = yield* recordOf(release)
+  const digest = Values.digest(record.key, [release, chart, Values.revealed(values), ignoredDifferences])
+  const driver = yield* CdDriver.CdDriver
+  const observed = yield* driver.apply({ ...release, chart, values, ignoredDifferences, digest })
+  const unfinished = verdict(observed, named(release), allowDegraded)
+  if (unfinished !== undefined) return yield* unfinished
+
+  if (options.postProvision !== undefined && record.provisioned !== digest) {
+    yield* options.postProvision(owner)
+    yield* KubeFailure.classified(Record.note(release, { provisioned: digest }))
+  }
+})
+
+const deprovision = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
+  const release = yield* releaseOf(application, options)
+  const record = yield* KubeFailure.classified(Record.read(release))
+  if (options.preDeprovision !== undefined && record !== undefined && !record.deprovisioned) {
+    yield* options.preDeprovision(options.owner)
+    yield* KubeFailure.classified(Record.note(release, { deprovisioned: "yes" }))
+  }
+  const driver = yield* CdDriver.CdDriver
+  const removal = yield* driver.remove(release)
+  if (removal._tag === "Removing") return yield* removing(named(release), removal)
+  if (removal._tag === "Failed") return yield* Reasons.removal_failed({ release: named(release) }, { why: removal.why })
+  if (record !== undefined) yield* KubeFailure.classified(Record.remove(release))
+})
+
+/**
+ * Makes a provisioner of one chart.
+ *
+ * **Details**: `name` is the application's name among its owner's. A provision pass asks for the chart and the customisations,
+ * has the driver deploy them, and succeeds once they run; a deprovision pass has the driver remove the release, and succeeds once
+ * its objects are gone.
+ *
+ * **Errors**: {@link Reasons}, those of `CdDriver` and of `KubeFailure`, and those of the effects that are given.
+ *
+ * **Example** (An ingress controller for each environment)
+ * ```ts
+ * import * as Application from "@berth/provisioners/Application"
+ * import { Effect, Redacted } from "effect"
+ *
+ * interface Environment {
+ *   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string }
+ *   readonly spec: { readonly replicas: number }
+ * }
+ *
+ * export const ingressOf = (environment: Environment) =>
+ *   Application.make("ingress", {
+ *     owner: environment,
+ *     chart: { source: "repository", url: "https://charts.example.com", name: "ingress", version: "4.12.1" },
+ *     values: ({ spec }) => Effect.succeed({ replicas: spec.replicas, apiKey: Redacted.make("sesame") })
+ *   })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make = <const N extends string, O extends Owner, R = never>(
+  name: N & (N extends Identifier.Identifier ? unknown : Identifier.Literal<N>),
+  options: Options<O, R>
+): Provisioner.Provisioner<Client | CdDriver.CdDriver | R, N> =>
+  compose.make(name, provision(name, options), deprovision(name, options))

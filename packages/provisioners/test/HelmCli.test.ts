@@ -1,0 +1,302 @@
+import { existsSync } from "node:fs"
+import * as Builtin from "@berth/kube/Builtin"
+import * as Client from "@berth/kube/Client"
+import * as Connection from "@berth/kube/Connection"
+import * as Cluster from "@berth/testing/Cluster"
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer, Redacted } from "effect"
+import { TestClock } from "effect/testing"
+import * as CdDriver from "../src/CdDriver.ts"
+import * as HelmCli from "../src/HelmCli.ts"
+import * as Identifier from "../src/Identifier.ts"
+import { driverSuite } from "./support/cd/driverSuite.ts"
+import { fakeHelm } from "./support/cd/fakeHelmTool.ts"
+import { applied, spy, token, wanted } from "./support/cd/spyHelm.ts"
+import { outcome } from "./support/cd/outcome.ts"
+import { provisioned, scene } from "./support/cd/tool.ts"
+
+/** Starting programs takes its time on a machine that does much else. */
+const timeout = 60_000
+
+/** The newest of helm's records becomes what a helm that was killed leaves behind. */
+const leftPending = Effect.fnUntraced(function* (namespace: string, status: string, changedAt: number) {
+  const client = yield* Client.Client
+  const { items } = yield* client.list(Builtin.Secret, { namespace, labelSelector: "owner=helm" })
+  const last = items.at(-1)
+  const labels = { status, modifiedAt: String(changedAt) }
+  const ref = { namespace, name: last?.metadata.name ?? "" }
+  yield* client.patch(Builtin.Secret, ref, { type: "merge", patch: { metadata: { labels } } })
+})
+
+const statuses = (namespace: string) =>
+  Effect.map(
+    Client.Client.use((client) => client.list(Builtin.Secret, { namespace, labelSelector: "owner=helm" })),
+    ({ items }) => items.map(({ metadata }) => `${metadata.labels?.["version"]} ${metadata.labels?.["status"]}`)
+  )
+
+describe("HelmCli", () => {
+  layer(Layer.provideMerge(fakeHelm, Cluster.embeddedWithClient()))((it) => {
+    driverSuite("HelmCli", it)
+
+    it.effect(
+      "P35: a revision left pending is waited for while a helm may be at work, then fails and is followed by another",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          yield* provisioned(web({ greeting: "one" }))
+          yield* TestClock.setTime(1_000_000_000)
+          yield* leftPending(namespace, "pending-upgrade", 1_000_000)
+
+          yield* TestClock.adjust("250 seconds")
+          const waiting = yield* outcome(web({ greeting: "two" }).provision)
+          const before = yield* statuses(namespace)
+          yield* TestClock.adjust("1 second")
+          yield* provisioned(web({ greeting: "two" }))
+
+          assert.strictEqual(waiting?.reason, "deploying")
+          assert.deepStrictEqual(before, ["1 pending-upgrade"])
+          assert.deepStrictEqual(yield* statuses(namespace), ["1 failed", "2 deployed"])
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P35: as much of the history is kept as was asked for",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+
+          yield* Effect.forEach(["one", "two", "three", "four"], (greeting) => provisioned(web({ greeting })))
+
+          assert.deepStrictEqual(yield* statuses(namespace), ["2 superseded", "3 superseded", "4 deployed"])
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P33: a removal that was interrupted is finished before anything is installed",
+      () =>
+        Effect.gen(function* () {
+          const { deployed, namespace, web } = yield* scene
+          yield* provisioned(web({ greeting: "one" }))
+          yield* leftPending(namespace, "uninstalling", 0)
+
+          const waiting = yield* outcome(web({ greeting: "two" }).provision)
+          const gone = yield* statuses(namespace)
+          yield* provisioned(web({ greeting: "two" }))
+
+          assert.strictEqual(waiting?.reason, "removing")
+          assert.deepStrictEqual(gone, [])
+          assert.strictEqual((yield* deployed)?.["greeting"], "two")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P31: an object that somebody deleted is missed, and made anew after a minute",
+      () =>
+        Effect.gen(function* () {
+          const { deployed, namespace, web } = yield* scene
+          const client = yield* Client.Client
+          yield* provisioned(web({ greeting: "one" }))
+          yield* leftPending(namespace, "deployed", 1_000_000)
+          yield* client.delete(Builtin.ConfigMap, { namespace, name: "shop-web" })
+
+          yield* TestClock.setTime(1_000_060_000)
+          const missed = yield* outcome(web({ greeting: "one" }).provision)
+          yield* TestClock.adjust("1 second")
+          yield* provisioned(web({ greeting: "one" }))
+
+          assert.include(missed?.message, "ConfigMap/shop-web")
+          assert.strictEqual((yield* deployed)?.["greeting"], "one")
+        }),
+      timeout
+    )
+  })
+
+  layer(Cluster.embeddedWithClient())((it) => {
+    const secret = Redacted.make("s3same")
+
+    it.effect(
+      "P37: secrets reach helm by files that nobody else reads, and are in no argument",
+      () =>
+        Effect.gen(function* () {
+          const { layer, read } = yield* spy("exit 0")
+
+          yield* Effect.provide(applied({ login: { user: "web", password: secret } }), layer)
+
+          assert.deepStrictEqual(yield* read("modes"), "700 .\n600 kubeconfig\n600 values.json")
+          assert.deepStrictEqual(JSON.parse(yield* read("values")), { login: { user: "web", password: "s3same" } })
+          assert.include(yield* read("config"), token)
+          for (const open of ["arguments", "environment"]) {
+            assert.notInclude(yield* read(open), "s3same")
+            assert.notInclude(yield* read(open), token)
+          }
+          assert.isFalse(existsSync(yield* read("place")))
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P37: the files are gone, and so is helm, when a pass is interrupted",
+      () =>
+        Effect.gen(function* () {
+          const { layer, read } = yield* spy("trap 'exit 1' TERM; echo started; while :; do sleep 0.05; done")
+          const pass = yield* Effect.forkChild(Effect.provide(applied({ password: secret }), layer))
+          let place = ""
+          while (place === "") place = yield* Effect.catchCause(read("place"), () => Effect.succeed(""))
+
+          yield* Fiber.interrupt(pass)
+
+          assert.isFalse(existsSync(place))
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P37: what helm says of a failure is given without the secrets it quotes",
+      () =>
+        Effect.gen(function* () {
+          const { layer } = yield* spy("echo 'Error: cannot use s3same or czNzYW1l as a name' >&2; exit 1")
+
+          const observed = yield* Effect.provide(applied({ password: secret }), layer)
+
+          assert.deepStrictEqual(observed, { _tag: "Failed", why: "Error: cannot use *** or *** as a name" })
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P32: values come in order, and the ones before are never used again",
+      () =>
+        Effect.gen(function* () {
+          const { layer, read } = yield* spy("exit 0")
+
+          yield* Effect.provide(applied({}), layer)
+
+          const args = (yield* read("arguments")).split("\n")
+          assert.deepStrictEqual(args.slice(0, 9), [
+            "upgrade",
+            "web",
+            "web",
+            "--repo",
+            "https://charts.example.com",
+            "--version",
+            "1.2.3",
+            "--install",
+            "--reset-values"
+          ])
+          assert.notMatch(yield* read("environment"), /^KUBE_TOKEN|^HELM_NAMESPACE/mu)
+        }),
+      timeout
+    )
+
+    const charts: ReadonlyArray<{ readonly chart: CdDriver.Chart; readonly args: ReadonlyArray<string> }> = [
+      {
+        chart: { source: "oci", url: "oci://registry.example.com/charts/web", version: "1.2.3" },
+        args: ["oci://registry.example.com/charts/web", "--version", "1.2.3"]
+      },
+      {
+        chart: { source: "oci", url: "oci://127.0.0.1/web", version: "1.2.3", plainHttp: true },
+        args: ["oci://127.0.0.1/web", "--version", "1.2.3", "--plain-http"]
+      },
+      { chart: { source: "path", path: "/charts/web", version: "1" }, args: ["/charts/web"] }
+    ]
+    for (const { args, chart } of charts) {
+      it.effect(
+        `P35: helm is given a chart as ${args.join(" ")}`,
+        () =>
+          Effect.gen(function* () {
+            const { layer, read } = yield* spy("exit 0")
+
+            yield* Effect.provide(applied({}, chart), layer)
+
+            assert.deepStrictEqual((yield* read("arguments")).split("\n").slice(2, 2 + args.length), args)
+          }),
+        timeout
+      )
+    }
+
+    it.effect(
+      "P35: a chart in a Git repository is refused, since helm takes none",
+      () =>
+        Effect.gen(function* () {
+          const { layer } = yield* spy("exit 0")
+          const chart = { source: "git", url: "https://git.example.com/web", path: ".", revision: "v1" } as const
+
+          const failure = yield* Effect.flip(Effect.provide(applied({}, chart), layer))
+
+          assert.deepInclude(failure, { _tag: "Terminal", reason: "chart_unsupported" })
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P31: helm is not run for another cluster than the client is of",
+      () =>
+        Effect.gen(function* () {
+          const { layer } = yield* spy("exit 0")
+          const client = yield* Client.Client
+          // Two embedded clusters are alike to the last UID.
+          const elsewhere = Client.Client.of({
+            ...client,
+            get: (type, ref, options) =>
+              Effect.map(client.get(type, ref, options), (object) => ({
+                ...object,
+                metadata: { ...object.metadata, uid: "another" }
+              }))
+          })
+
+          const failure = yield* applied({}).pipe(
+            Effect.provideService(Client.Client, elsewhere),
+            Effect.provide(layer),
+            Effect.flip
+          )
+
+          assert.deepInclude(failure, { _tag: "Terminal", reason: "wrong_cluster" })
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P31: helm reaches the cluster that the destination names",
+      () =>
+        Effect.gen(function* () {
+          const { layer, read } = yield* spy("exit 0")
+          const connection = Connection.make({ server: "https://far.example.com", token: "far" })
+          const destination = { identity: Identifier.of("far"), connection }
+
+          yield* applied({}).pipe(Effect.provideService(CdDriver.Destination, destination), Effect.provide(layer))
+
+          assert.include(yield* read("config"), "https://far.example.com")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P35: a program that is not there is no failure of the application",
+      () =>
+        Effect.gen(function* () {
+          const { connection } = yield* Cluster.Cluster
+          const layer = HelmCli.layer({ connection, program: "/nowhere/helm" })
+
+          const failure = yield* Effect.flip(Effect.provide(applied({}), layer))
+
+          assert.deepInclude(failure, { _tag: "Transient", reason: "tool_unavailable" })
+          assert.include(failure.why, "ENOENT")
+        }),
+      timeout
+    )
+
+    it.effect("P33: removing what is not there is done at once, and needs no helm", () =>
+      Effect.gen(function* () {
+        const { connection } = yield* Cluster.Cluster
+        const layer = HelmCli.layer({ connection, program: "/nowhere/helm" })
+
+        const removal = yield* CdDriver.CdDriver.use((driver) => driver.remove(wanted({}))).pipe(Effect.provide(layer))
+
+        assert.deepStrictEqual(removal, { _tag: "Gone" })
+      })
+    )
+  })
+})
