@@ -104,9 +104,7 @@ describe("Conditions", () => {
       const list = yield* Conditions.setNow([], ready, 3)
 
       const encoded = yield* Schema.encodeEffect(Conditions.schema)(list)
-      assert.deepStrictEqual(encoded, [
-        { ...ready, observedGeneration: 3, lastTransitionTime: "2030-03-17T17:46:40.000Z" }
-      ])
+      assert.deepStrictEqual(encoded, [{ ...ready, observedGeneration: 3, lastTransitionTime: "2030-03-17T17:46:40Z" }])
     })
   )
 

@@ -4,7 +4,7 @@
  * **Guarantees**
  * - S1: a place is an entry in the {@link Ledger}, changed by compare-and-swap; everything else here only saves work.
  * - S2: who waits is admitted in order of arrival and sees its position. Only the first in line tries; the others are told when the
- *   line moves.
+ *   line moves. One that somebody paused is passed over, and is back in its place afterwards.
  * - S3: a Lease that is lost in the middle leaves an entry, a label or a phase that the next pass finishes or undoes.
  * - S6: the shared component is read from the API server before and after, so that one that is being deleted admits nobody. Who has
  *   its place keeps it.
@@ -16,9 +16,12 @@
  */
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import type * as Kind from "@berth/kube/Kind"
 import type * as KubeError from "@berth/kube/KubeError"
+import type { Ref } from "@berth/kube/KubeObject"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import { orNone } from "./internal/request.ts"
@@ -30,6 +33,7 @@ import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
 import * as SliceRecord from "./SliceRecord.ts"
+import * as StallLabels from "./StallLabels.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Services = Client | ProvisionLeases | Records | Settings
@@ -43,8 +47,9 @@ type Services = Client | ProvisionLeases | Records | Settings
  * | `waiting_in_line` | others came first | looked at when the line moves | wait, or raise `maxConsumers` |
  * | `at_capacity` | the first in line, and all places are taken | looked at when one is given up | wait, or raise `maxConsumers` |
  * | `another_registers` | the Lease is held | tried again in a second | nothing |
- * | `not_ready` | the shared component is not Ready | looked at when it is | see its conditions |
- * | `closing` | it is being deleted | nothing while it is | choose another one |
+ * | `not_ready` | the shared component is not Ready | looked at when it is | nothing |
+ * | `stalled` | it is not Ready, and waits for somebody | looked at when it is Ready | mend what its conditions name |
+ * | `closing` | it is being deleted | looked at when it is gone | choose another one |
  * | `replaced` | it is gone, or another of its name is there | the environment asks for a slice of the new one | nothing |
  * | `no_namespace` | the environment's namespace is gone | tried again | nothing |
  *
@@ -56,7 +61,12 @@ export const Reasons = Disposition.vocabulary("admission", {
   at_capacity: Disposition.yield("Waiting for a place at {shared}: number 1 in line, all {places} places are taken."),
   another_registers: Disposition.yield("Waiting for another registration at {shared} to end."),
   not_ready: Disposition.yield("Waiting for {shared} to be ready."),
-  closing: Disposition.yield("{shared} is being deleted and admits nobody."),
+  stalled: Disposition.userActionRequired(
+    "The shared component {shared} is stalled and admits nobody: mend what its conditions name."
+  ),
+  closing: Disposition.userActionRequired(
+    "The shared component {shared} is being deleted and admits nobody: use another one, or create it again once it is gone."
+  ),
   replaced: Disposition.yield("{shared} does not exist any more, or is another one now."),
   no_namespace: Disposition.yield("Waiting for the namespace {namespace} to be there.")
 })
@@ -154,12 +164,15 @@ const holders = (uid: string, namespace: string): Effect.Effect<ReadonlyArray<st
     )
   )
 
+type Read = (ref: Ref) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponent>>, ProvisionError, Client>
+
+const plainly: Read = (ref) => orNone(Client.use((client) => client.get(SharedComponent, ref)))
+
 /** The shared component as the API server has it now. */
-const present = Effect.fnUntraced(function* (slice: Slice) {
+const present = Effect.fnUntraced(function* (slice: Slice, read: Read = plainly) {
   const { managementNamespace } = yield* Settings
   const shared = slice.spec.sharedComponent
-  const ref = { name: shared.name, namespace: managementNamespace }
-  const found = yield* orNone(Client.use((client) => client.get(SharedComponent, ref)))
+  const found = yield* read({ name: shared.name, namespace: managementNamespace })
   if (Option.isNone(found) || found.value.metadata.uid !== shared.uid) {
     return yield* Reasons.replaced({ shared: shared.name })
   }
@@ -167,18 +180,29 @@ const present = Effect.fnUntraced(function* (slice: Slice) {
   return {
     maxConsumers: spec.maxConsumers ?? 0,
     isClosing: metadata.deletionTimestamp !== undefined,
-    isReady: Conditions.isTrue(status?.conditions, "Ready")
+    isReady: Conditions.isTrue(status?.conditions, "Ready"),
+    isStalled: StallLabels.isOn(found.value)
   }
 })
+
+interface Found extends Effect.Success<ReturnType<typeof present>> {}
 
 /** The same, if it may admit anybody. */
 const usable = Effect.fnUntraced(function* (slice: Slice) {
   const found = yield* present(slice)
-  const shared = slice.spec.sharedComponent.name
-  if (found.isClosing) return yield* Reasons.closing({ shared })
-  if (!found.isReady) return yield* Reasons.not_ready({ shared })
-  return found
+  if (refusal(slice, found) === undefined) return found
+  // Again as an input, so that who is refused hears when that changes; nobody else does, since its counts change all the time.
+  const again = yield* present(slice, (ref) => Manager.input(SharedComponent, ref))
+  const refused = refusal(slice, again)
+  return refused === undefined ? again : yield* refused
 })
+
+const refusal = ({ spec }: Slice, { isClosing, isReady, isStalled }: Found): ProvisionError | undefined => {
+  const shared = spec.sharedComponent.name
+  if (isClosing) return Reasons.closing({ shared })
+  if (isReady) return undefined
+  return isStalled ? Reasons.stalled({ shared }) : Reasons.not_ready({ shared })
+}
 
 /** Yields with the position unless the slice is the first in line. */
 const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {

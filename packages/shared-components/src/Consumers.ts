@@ -33,6 +33,7 @@ type Services = Client | Records | Settings
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
  * | `held` | the record is being deleted, and its environment uses it | it goes on serving | delete the environment, or take the component out of its template |
+ * | `gone` | the environment went while its slice was looked at | looked at at once | nothing |
  * | `deleting` | the record is being deleted, and its environment is gone and had not released it | nothing | annotate the record |
  * | `orphaned` | the environment is gone and had not released it | nothing | annotate the record |
  * | `cannot_adopt` | the annotation names no environment with such a component | nothing | correct the annotation |
@@ -44,6 +45,7 @@ export const Reasons = Disposition.vocabulary("consumer", {
   held: Disposition.yield(
     "The environment {environment} uses this slice, so it goes on serving: to remove it, delete the environment, or take the component {component} out of its template."
   ),
+  gone: Disposition.yield("The environment {environment} is gone: looking at what becomes of its slice."),
   deleting: Disposition.userActionRequired(
     "The environment {environment} is gone without having released this slice, whose record is being deleted: annotate it with berth.dev/release and its own UID {uid}. It cannot be adopted any more."
   ),
@@ -89,6 +91,24 @@ export const check = Effect.fn("Consumers.check")(function* (
   if (slice.metadata.annotations[adoptAnnotation] !== undefined) return yield* adopt(record, slice)
   yield* orphaned(record, slice)
   return yield* Reasons.orphaned({ environment: consumerOf(slice).name, uid: slice.metadata.uid })
+})
+
+/**
+ * Fails as it is told to; where that means to wait for somebody, the environment is an input, so that its end is not missed.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const waits = Effect.fn("Consumers.waits")(function* (
+  record: SliceRecord.SliceRecord,
+  failure: ProvisionError
+): Effect.fn.Return<never, ProvisionError, Client | Settings> {
+  if (!Disposition.isTerminal(failure)) return yield* failure
+  const { managementNamespace: namespace } = yield* Settings
+  const { name, uid } = consumerOf(yield* record.current)
+  const found = yield* Manager.input(Environment, { name, namespace })
+  if (Option.exists(found, ({ metadata }) => metadata.uid === uid)) return yield* failure
+  return yield* Disposition.join([failure, Reasons.gone({ environment: name }, { after: "1 second" })])
 })
 
 /** The capsule comes before anything that a teardown would have to remove. Unlike the status it is in every backup. */

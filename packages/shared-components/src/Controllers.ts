@@ -17,6 +17,7 @@ import type { Settings } from "./Settings.ts"
 import * as SharedComponentProviders from "./SharedComponentProviders.ts"
 import * as SharedComponents from "./SharedComponents.ts"
 import * as Slices from "./Slices.ts"
+import * as StallLabels from "./StallLabels.ts"
 
 /**
  * What the controllers need when they run.
@@ -32,15 +33,20 @@ export type Services = Caches | Client | ProvisionLeases | Records | Settings
  * @category constructors
  * @since 0.1.0
  */
-export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, never, Records> = Effect.all([
-  SharedComponentProviders.make,
-  SharedComponents.make,
-  EnvironmentTemplates.make,
-  Slices.make,
-  Environments.make,
-  EnvironmentExpiry.make,
-  LedgerAudits.make
-])
+export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, never, Records> = Effect.gen(
+  function* () {
+    const single = yield* Effect.all([
+      SharedComponentProviders.make,
+      SharedComponents.make,
+      EnvironmentTemplates.make,
+      Slices.make,
+      Environments.make,
+      EnvironmentExpiry.make,
+      LedgerAudits.make
+    ])
+    return [...single, ...(yield* StallLabels.make)]
+  }
+)
 
 /**
  * What they share: one for the program.

@@ -20,6 +20,7 @@ import {
   Line,
   LocalRef,
   optional,
+  paused,
   ready,
   reason,
   SecretKeyRef,
@@ -118,7 +119,10 @@ export const Environment = Kind.make({
     ready,
     { name: "Phase", path: ".status.phase" },
     { name: "URL", path: ".status.url" },
-    { name: "Expires", path: ".status.expiresAt", type: "date" },
+    // As text: a column of dates shows how long ago they were.
+    { name: "Expires", path: ".status.expiresAt" },
+    { name: "Suspended", path: ".spec.suspend", type: "boolean" },
+    paused,
     reason,
     age
   ]

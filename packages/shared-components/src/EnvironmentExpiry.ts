@@ -17,9 +17,9 @@ import type * as KubeError from "@berth/kube/KubeError"
 import type { Ref } from "@berth/kube/KubeObject"
 import * as Requeue from "@berth/kube/Requeue"
 import * as Watch from "@berth/kube/Watch"
-import * as Manager from "@berth/provisioners/Manager"
 import { Clock, Duration, Effect, Option } from "effect"
 import { Environment } from "./Environment.ts"
+import { isPaused } from "./internal/paused.ts"
 import { Records } from "./Records.ts"
 
 /**
@@ -51,9 +51,6 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
   })
 )
 
-const pausedAnnotation = ({ metadata }: Raw): boolean =>
-  (metadata.annotations?.[Manager.pausedAnnotation] ?? "false") !== "false"
-
 /** Unknown while the status does not speak of this generation: its ttl may be another one. */
 const leftMs = ({ metadata, status }: Raw, nowMs: number): number | undefined =>
   status?.expiresAt === undefined || status.observedGeneration !== metadata.generation
@@ -76,7 +73,7 @@ const expire = Effect.fnUntraced(function* (
   )
   if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) return Requeue.none
   const left = leftMs(found.value, nowMs)
-  if (left === undefined || pausedAnnotation(found.value)) return Requeue.after("1 minute")
+  if (left === undefined || isPaused(found.value)) return Requeue.after("1 minute")
   if (left > 0) return Requeue.after(Duration.millis(left))
   yield* Effect.logInfo("the environment has lived for its ttl and is deleted", ref)
   const { resourceVersion, uid } = found.value.metadata

@@ -18,6 +18,7 @@ import {
   Line,
   LocalRef,
   optional,
+  paused,
   ready,
   reason,
   Span,
@@ -130,7 +131,7 @@ export const EnvironmentTemplate = Kind.make({
   categories: ["berth"],
   spec,
   status,
-  columns: [ready, { name: "Environments", path: ".status.environments", type: "integer" }, reason, age]
+  columns: [ready, { name: "Environments", path: ".status.environments", type: "integer" }, paused, reason, age]
 })
 
 /**

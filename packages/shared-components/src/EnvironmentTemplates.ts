@@ -47,7 +47,7 @@ import * as TemplateCheck from "./TemplateCheck.ts"
 export const Reasons = Disposition.vocabulary("template", {
   unsupported: Disposition.userActionRequired("This version of the operator does not serve {field}: remove it."),
   template_invalid: Disposition.userActionRequired(
-    "The template has {problems} problems, the first at {place}: mend what the condition Valid lists."
+    "The template is not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
   held_by_environments: Disposition.yield("Kept until these environments are gone: {environments}.")
 })
@@ -127,7 +127,7 @@ const check = Effect.fnUntraced(function* (
   const details = { why: validity.why(problems) }
   return yield* first.reason === "Unsupported"
     ? Reasons.unsupported({ field: validity.place(first) }, details)
-    : Reasons.template_invalid({ problems: problems.length, place: validity.place(first) }, details)
+    : Reasons.template_invalid(validity.named(first), details)
 })
 
 const release = Effect.fnUntraced(function* (

@@ -10,6 +10,7 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
+import * as Conditions from "@berth/kube/Conditions"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
@@ -69,17 +70,21 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
     blueprint.template.components.map((component, index) => deployed(work, component, index)),
     Dependencies.edges(blueprint.graph)
   )
+  const deployment = Provisioner.concurrent("deployment", [
+    Provisioner.make("places", { provision: Reservations.reserve(consumer, blueprint.wants, arrive), ...nothing }),
+    Result.getOrThrow(components),
+    Provisioner.make("leftovers", {
+      provision: ComponentVariables.removeOthers(namespace, withVariables(work)),
+      ...nothing
+    })
+  ])
   return Provisioner.serial("environment", [
     namespaceOf(environment),
     Provisioner.make("index", { provision: index(environment), ...nothing }),
-    Provisioner.concurrent("deployment", [
-      Provisioner.make("places", { provision: Reservations.reserve(consumer, blueprint.wants, arrive), ...nothing }),
-      Result.getOrThrow(components),
-      Provisioner.make("leftovers", {
-        provision: ComponentVariables.removeOthers(namespace, withVariables(work)),
-        ...nothing
-      })
-    ])
+    Provisioner.make("deployment", {
+      provision: Effect.catch(deployment.provision, (failure) => blueprints.declare(blueprint, failure)),
+      deprovision: deployment.deprovision
+    })
   ])
 })
 
@@ -192,6 +197,9 @@ const bindingOf = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice, { c
 /** One that is Orphaned holds nobody up: it waits for a person, and is never torn down by guess (S13). */
 const isHolding = (record: RawSlice): boolean => phaseOf(record) !== "Orphaned"
 
+/** Nothing parks here, so what is a moment old is good enough. */
+const isStalled = ({ status }: RawSlice): boolean => Conditions.isTrue(status?.conditions, "Stalled")
+
 const releaseAll = Effect.fnUntraced(function* ({
   metadata
 }: Environment): Effect.fn.Return<void, ProvisionError, Services> {
@@ -199,7 +207,10 @@ const releaseAll = Effect.fnUntraced(function* ({
   const holding = known.filter(isHolding)
   const slices = holding.length > 0 ? holding : (yield* listed(metadata.uid)).filter(isHolding)
   yield* Effect.forEach(slices, Reservations.release, { concurrency: 4, discard: true })
-  if (slices.length > 0) return yield* Reasons.releasing_slices({ slices: held.names(slices) }, held.wait)
+  if (slices.length === 0) return
+  const stalled = slices.filter(isStalled)
+  if (stalled.length > 0) return yield* Reasons.slices_not_removed({ slices: held.names(stalled) })
+  return yield* Reasons.releasing_slices({ slices: held.names(slices) }, held.wait)
 })
 
 /** The cache may not have a record that was just written: before the environment goes, the API server is asked. */

@@ -36,13 +36,20 @@ import * as Reservations from "./Reservations.ts"
  * | `environment_invalid` | names, values or keys that do not fit the template | looked at when either changes | mend what the condition `Valid` lists |
  * | `unsupported` | a field that this version does not serve | nothing | remove it |
  * | `registering`, `waiting_for_place` | a place is asked for; `position` says how many are before | looked at when the line moves | wait, or raise `maxConsumers` |
+ * | `shared_component_not_ready` | the shared component is not Ready | looked at when the slice's record changes | nothing |
+ * | `shared_component_stalled` | the shared component waits for somebody | looked at when it does not any more | mend what its conditions name |
+ * | `shared_component_closing` | the shared component is being deleted | looked at when it is gone | choose another one, or create it again |
  * | `suspended` | suspended while it waited | nothing | end the suspension |
  * | `previous_slice` | the slice that the component had is still being removed | looked at when it is gone | nothing |
+ * | `previous_slice_stalled` | the same, and that slice waits for somebody | looked at when it does not any more | see the Slice |
+ * | `slice_paused` | somebody has paused the slice before it was there | looked at when its record changes | end the pause |
  * | `provisioning_slice`, `binding_missing` | a slice is being made | looked at when its record changes | nothing |
- * | `slice_stalled` | a slice waits for somebody | looked at when its record changes | see the Slice |
+ * | `slice_stalled` | a slice waits for somebody | looked at when it does not any more | see the Slice |
  * | `secret_missing`, `secret_not_allowed`, `secret_key_missing` | a `secretKeyRef` that gives nothing | looked at when the Secret changes | create, label or complete the Secret |
  * | `slice_key_missing`, `variables_failed` | a key that a binding or value does not have | nothing | correct the environment or its template |
- * | `releasing_slices` | it is being deleted, and slices are being removed | looked at when one is gone | see the Slices |
+ * | `outdated` | what was judged is not the newest any more | looked at at once | nothing |
+ * | `releasing_slices` | it is being deleted, and slices are being removed | looked at when one is gone | nothing |
+ * | `slices_not_removed` | the same, and these wait for somebody | tried again | see the Slices |
  *
  * @category vocabularies
  * @since 0.1.0

@@ -13,6 +13,7 @@ import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import { Context, Effect, Layer, type Option } from "effect"
 import { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
+import { isPaused } from "./internal/paused.ts"
 import { sliceIdLabel } from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
@@ -68,13 +69,16 @@ interface Consumed<N extends string> {
 export const phaseOf = ({ status }: Pick<RawSlice, "status">) => status?.phase ?? "Waiting"
 
 /**
- * Whether a record waits for a place: it is neither being deleted nor given up.
+ * Whether a record waits for a place: it is neither being deleted nor given up, and nobody has paused it.
  *
  * @category guards
  * @since 0.1.0
  */
 export const isInLine = (slice: RawSlice): boolean =>
-  phaseOf(slice) === "Waiting" && slice.metadata.deletionTimestamp === undefined && slice.spec.desired !== "Released"
+  phaseOf(slice) === "Waiting" &&
+  slice.metadata.deletionTimestamp === undefined &&
+  slice.spec.desired !== "Released" &&
+  !isPaused(slice)
 
 /**
  * The caches of the controllers. One definition is one cache, whoever opens it.

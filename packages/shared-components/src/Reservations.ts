@@ -15,19 +15,22 @@
  * @since 0.1.0
  */
 import { Client } from "@berth/kube/Client"
-import * as Conditions from "@berth/kube/Conditions"
 import * as KubeObjects from "@berth/kube/KubeObject"
 import type * as Disposition from "@berth/provisioners/Disposition"
-import * as Identifier from "@berth/provisioners/Identifier"
+import type * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect } from "effect"
+import * as obstacles from "./internal/environments/obstacles.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
+import { isPaused } from "./internal/paused.ts"
 import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
 import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records, sharedComponentUidLabel } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
 import { Slice } from "./Slice.ts"
+
+const { rarely } = obstacles
 
 type ProvisionError = Disposition.ProvisionError
 type Services = Client | Records | Settings
@@ -161,9 +164,10 @@ export const bound = Effect.fn("Reservations.bound")(function* (
   const phase = phaseOf(record)
   if (phase === "Bound") return record
   if (phase === "Waiting") return yield* waiting(record, want)
-  const slice = Option.getOrElse(Identifier.fromString(record.metadata.name), () => component)
-  return yield* Conditions.isTrue(record.status?.conditions, "Stalled")
-    ? Reasons.slice_stalled({ component, slice }, rarely)
+  const slice = obstacles.nameOf(record, component)
+  if (isPaused(record)) return yield* Reasons.slice_paused({ component, slice }, rarely)
+  return yield* (yield* obstacles.isStalled(record))
+    ? Reasons.slice_stalled({ component, slice })
     : Reasons.provisioning_slice({ component }, rarely)
 })
 
@@ -183,9 +187,6 @@ export const release = Effect.fn("Reservations.release")(function* (
   yield* orNone(Client.use((client) => client.delete(Slice, KubeObjects.ref(record), { preconditions })))
 })
 
-/** Whoever waits is woken when a record changes; the delay is for a change that was missed. */
-const rarely = { after: "5 minutes" } as const
-
 const patch = (record: RawSlice, changes: object): Effect.Effect<void, ProvisionError, Client> =>
   Client.use((client) =>
     client.patch(Slice, KubeObjects.ref(record), {
@@ -194,12 +195,21 @@ const patch = (record: RawSlice, changes: object): Effect.Effect<void, Provision
     })
   ).pipe(orNone, Effect.asVoid)
 
-const waiting = (record: RawSlice, { component, shared }: Want): ProvisionError => {
+const waiting = Effect.fnUntraced(function* (
+  record: RawSlice,
+  want: Want
+): Effect.fn.Return<never, ProvisionError, Services> {
+  const { component, shared } = want
+  const slice = obstacles.nameOf(record, component)
+  if (isPaused(record)) return yield* Reasons.slice_paused({ component, slice }, rarely)
+  const obstacle = yield* obstacles.ofSharedComponent(want)
+  if (obstacle !== undefined) return yield* obstacle
+  if (yield* obstacles.isStalled(record)) return yield* Reasons.slice_stalled({ component, slice })
   const position = record.status?.position
-  return position === undefined
+  return yield* position === undefined
     ? Reasons.registering({ component, shared: shared.name }, rarely)
     : Reasons.waiting_for_place({ component, shared: shared.name, position }, rarely)
-}
+})
 
 /** Who is suspended while it waits leaves the line; a place that it has it keeps. */
 const giveUp = Effect.fnUntraced(function* (counting: ReadonlyArray<RawSlice>, wants: ReadonlyArray<Want>) {
@@ -235,8 +245,11 @@ const ask = Effect.fnUntraced(function* (
   const { managementNamespace } = yield* Settings
   const record = Names.sliceRecord({ name, uid }, component, shared)
   // The same component wants the same slice again: it is another one, but of the same name.
-  if (records.some(({ metadata }) => metadata.name === record)) {
-    return yield* Reasons.previous_slice({ component }, rarely)
+  const previous = records.find(({ metadata }) => metadata.name === record)
+  if (previous !== undefined) {
+    return yield* (yield* obstacles.isStalled(previous))
+      ? Reasons.previous_slice_stalled({ component, slice: obstacles.nameOf(previous, component) })
+      : Reasons.previous_slice({ component }, rarely)
   }
   const sliceId = Names.sliceId({ environmentUid: uid, component, sharedComponentUid: shared.uid })
   const draft = {

@@ -11,7 +11,7 @@
  */
 import * as Kind from "@berth/kube/Kind"
 import { Schema } from "effect"
-import { age, LocalRef, optional, ready, reason, Span } from "./internal/fields.ts"
+import { age, LocalRef, optional, paused, ready, reason, Span } from "./internal/fields.ts"
 import { statusFields } from "./internal/status.ts"
 
 const described = Kind.described
@@ -31,7 +31,9 @@ const spec = Schema.Struct({
     Kind.withDefault({})
   ),
   maxConsumers: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1000 })).pipe(
-    described("How many slices it may have at once; 0 for any number. Who comes later waits."),
+    described(
+      "How many slices it may have at once. Who comes later waits. 0, the default: any number, and nobody waits."
+    ),
     Kind.withDefault(0)
   ),
   idle: Idle.pipe(described("What to do while nobody uses it."), Kind.withDefault({})),
@@ -71,8 +73,9 @@ export const SharedComponent = Kind.make({
     { name: "Provider", path: ".spec.providerRef.name" },
     ready,
     { name: "Consumers", path: ".status.consumers", type: "integer" },
-    { name: "Max", path: ".spec.maxConsumers", type: "integer" },
+    { name: "Max", path: ".spec.maxConsumers", type: "integer", description: "0: any number." },
     { name: "Waiting", path: ".status.waiting", type: "integer" },
+    paused,
     reason,
     age
   ]

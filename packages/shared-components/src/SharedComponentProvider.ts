@@ -20,6 +20,7 @@ import {
   Line,
   ObjectName,
   optional,
+  paused,
   ready,
   reason,
   SecretKeyRef,
@@ -173,7 +174,7 @@ export const SharedComponentProvider = Kind.make({
   categories: ["berth"],
   spec,
   status,
-  columns: [ready, { name: "Used", path: ".status.sharedComponents", type: "integer" }, reason, age]
+  columns: [ready, { name: "Used", path: ".status.sharedComponents", type: "integer" }, paused, reason, age]
 })
 
 /**

@@ -40,7 +40,7 @@ import * as TemplateCheck from "./TemplateCheck.ts"
 export const Reasons = Disposition.vocabulary("provider", {
   unsupported: Disposition.userActionRequired("This version of the operator does not serve {field}: remove it."),
   provider_invalid: Disposition.userActionRequired(
-    "The provider has {problems} problems, the first at {place}: mend what the condition Valid lists."
+    "The provider is not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
   held_by_shared_components: Disposition.yield("Kept until these shared components are gone: {sharedComponents}.")
 })
@@ -97,7 +97,7 @@ const check = Effect.fnUntraced(function* (
   const details = { why: validity.why(problems) }
   return yield* first.reason === "Unsupported"
     ? Reasons.unsupported({ field: validity.place(first) }, details)
-    : Reasons.provider_invalid({ problems: problems.length, place: validity.place(first) }, details)
+    : Reasons.provider_invalid(validity.named(first), details)
 })
 
 const release = Effect.fnUntraced(function* (

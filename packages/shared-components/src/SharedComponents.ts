@@ -39,6 +39,7 @@ import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
 import { SharedComponentProvider } from "./SharedComponentProvider.ts"
 import { Slice } from "./Slice.ts"
+import * as StallLabels from "./StallLabels.ts"
 import * as TemplateCheck from "./TemplateCheck.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -50,7 +51,9 @@ type ProvisionError = Disposition.ProvisionError
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
  * | `provider_missing` | there is no such provider | looked at when there is | create it, or correct the name |
- * | `provider_not_ready` | the provider's own condition says why | looked at when it is Ready | mend the provider |
+ * | `provider_not_ready` | the provider's own condition says why | looked at when it is Ready | nothing |
+ * | `provider_stalled` | the provider waits for somebody | looked at when it is Ready | mend the provider |
+ * | `provider_closing` | the provider is being deleted | looked at when it is gone | name another one, or create it again |
  * | `unsupported` | a field that this version does not serve | nothing | remove the field |
  * | `parameters_invalid` | parameters that do not fit, or are missing | looked at when the provider changes | mend what the condition `Valid` lists |
  * | `held_by_slices` | it is being deleted, and slices of it live | looked at when one of them goes | delete their environments |
@@ -63,9 +66,15 @@ export const Reasons = Disposition.vocabulary("shared_component", {
     "There is no SharedComponentProvider {provider}: create it, or name another one."
   ),
   provider_not_ready: Disposition.yield("The provider {provider} is not Ready: see its conditions."),
+  provider_stalled: Disposition.userActionRequired(
+    "The provider {provider} is stalled: mend what its conditions name."
+  ),
+  provider_closing: Disposition.userActionRequired(
+    "The provider {provider} is being deleted: name another one, or create it again once it is gone."
+  ),
   unsupported: Disposition.userActionRequired("This version of the operator does not serve {field}: correct it."),
   parameters_invalid: Disposition.userActionRequired(
-    "The parameters have {problems} problems, the first at {place}: mend what the condition Valid lists."
+    "The parameters are not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
   held_by_slices: Disposition.yield("Kept until these slices are gone: {slices}.")
 })
@@ -140,7 +149,7 @@ const serve = Effect.fnUntraced(function* (
     const details = { why: validity.why(problems) }
     return yield* first.reason === "Unsupported"
       ? Reasons.unsupported({ field: validity.place(first) }, details)
-      : Reasons.parameters_invalid({ problems: problems.length, place: validity.place(first) }, details)
+      : Reasons.parameters_invalid(validity.named(first), details)
   }
   const { external } = provider.spec
   if (external === undefined) return yield* Reasons.provider_not_ready({ provider: provider.metadata.name })
@@ -157,7 +166,10 @@ const providerOf = Effect.fnUntraced(function* (
   const found = yield* Manager.input(SharedComponentProvider, { name, namespace })
   if (Option.isNone(found)) return yield* Reasons.provider_missing({ provider: name })
   const notReady = Reasons.provider_not_ready({ provider: name }, held.wait)
-  if (!isReady(found.value) || found.value.metadata.deletionTimestamp !== undefined) return yield* notReady
+  if (found.value.metadata.deletionTimestamp !== undefined) return yield* Reasons.provider_closing({ provider: name })
+  if (!isReady(found.value)) {
+    return yield* StallLabels.isOn(found.value) ? Reasons.provider_stalled({ provider: name }) : notReady
+  }
   return yield* Effect.mapError(SharedComponentProvider.decode(found.value), () => notReady)
 })
 
@@ -167,7 +179,8 @@ const release = Effect.fnUntraced(function* ({
   metadata
 }: SharedComponent): Effect.fn.Return<void, ProvisionError, Client | Records | Settings> {
   const { managementNamespace: namespace } = yield* Settings
-  const known = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(metadata.uid))
+  const all = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(metadata.uid))
+  const known = all.filter(isLiving)
   const slices = known.length > 0 ? known : yield* living(metadata.uid, namespace)
   if (slices.length > 0) return yield* Reasons.held_by_slices({ slices: held.names(slices) }, held.wait)
   yield* dropped(Builtin.ConfigMap, Names.ledger(metadata.name), namespace, metadata.uid)
@@ -175,11 +188,14 @@ const release = Effect.fnUntraced(function* ({
   yield* Instance.removeBackup(metadata)
 })
 
+/** Who only waits for a place has nothing; a capsule speaks also where a status was lost. */
+const isLiving = (slice: RawSlice): boolean => phaseOf(slice) !== "Waiting" || slice.spec.capsule !== undefined
+
 /** The cache may not have a record that was just written: before the last trace goes, the API server is asked. */
 const living = (uid: string, namespace: string) =>
   Client.use((client) => client.list(Slice, { namespace, labelSelector: `${sharedComponentUidLabel}=${uid}` })).pipe(
     KubeFailure.classified,
-    Effect.map(({ items }) => items.filter(({ spec }) => spec.sharedComponent.uid === uid))
+    Effect.map(({ items }) => items.filter((slice) => slice.spec.sharedComponent.uid === uid && isLiving(slice)))
   )
 
 /** Where a UID is given, only what was made for it. */

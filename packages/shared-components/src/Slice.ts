@@ -21,6 +21,7 @@ import {
   Line,
   ObjectName,
   optional,
+  paused,
   ready,
   reason,
   SecretRef,
@@ -173,6 +174,7 @@ export const Slice = Kind.make({
     { name: "Position", path: ".status.position", type: "integer" },
     ready,
     { name: "Id", path: ".spec.sliceId", priority: 1 },
+    paused,
     reason,
     age
   ]

@@ -4,9 +4,13 @@
  *
  * **Guarantees**
  * - S8: credentials are made by a create that the API server accepts once; whoever comes later uses what is there.
- * - S12: the kept binding lies where no environment's author can write, and a finalizer keeps it until the slice is gone.
+ * - S12: the kept binding lies where no environment's author can write, and a finalizer keeps it until the slice is gone. One that is
+ *   deleted all the same is made anew, with what it held.
  * - S13: a kept binding is a slice's by the slice's id, so that a record that was restored with another UID finds its credentials.
  * - Anything else of these names is never used, changed or deleted.
+ *
+ * **Caveats**
+ * - Whoever dies while a kept binding is made anew may leave the slice's credentials where they were put aside, until the slice goes.
  *
  * @since 0.1.0
  */
@@ -84,6 +88,8 @@ export interface Binding {
 export interface Kept extends Binding {
   /** Whether this very record kept it, after its own script had succeeded. */
   readonly isOwn: boolean
+  /** Whether somebody has deleted it, so that only its finalizer keeps it. */
+  readonly isLeaving: boolean
 }
 
 /**
@@ -166,6 +172,25 @@ export const readKept = (owner: Owner, namespace: string): Effect.Effect<Option.
   )
 
 /**
+ * Makes a kept binding that somebody has deleted anew, as it was. Its credentials are put aside meanwhile: whoever dies between the two
+ * leaves a slice whose script runs again with the same ones.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const renew = Effect.fn("SliceSecrets.renew")(function* (
+  owner: Owner,
+  { kept: namespace, credentials: aside }: { readonly kept: string; readonly credentials: string },
+  kept: Kept
+): Effect.fn.Return<void, ProvisionError, Client> {
+  yield* Effect.logWarning("a kept binding was deleted while its slice is in use; it is made anew", owner)
+  yield* restoreCredentials(owner, aside, kept.generatedSecret)
+  yield* removeKept(owner, namespace)
+  yield* keep(owner, namespace, kept)
+  yield* removeCredentials(owner, aside)
+})
+
+/**
  * Lets the kept binding go.
  *
  * @category operations
@@ -186,7 +211,8 @@ const generatedKey = ".generated-secret"
 
 const keptOf = (owner: Owner, secret: Builtin.Secret): Kept => {
   const { [generatedKey]: generatedSecret = "", ...binding } = secretData.decoded(secret)
-  return { binding, generatedSecret, isOwn: isOurs(owner, secret) }
+  const isLeaving = secret.metadata.deletionTimestamp !== undefined
+  return { binding, generatedSecret, isOwn: isOurs(owner, secret), isLeaving }
 }
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

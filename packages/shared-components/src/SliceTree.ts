@@ -60,15 +60,20 @@ export const make = (record: SliceRecord.SliceRecord): Provisioner.Provisioner<S
       provision: Effect.andThen(remember(record), Consumers.check(record)),
       deprovision: Effect.void
     }),
-    Provisioner.make("place", { provision: Admission.admit(record), deprovision: Admission.leave(record) }),
-    Provisioner.make("script", { provision: provision(record), deprovision: SliceTeardown.run(record) }),
-    Provisioner.make("binding", { provision: bind(record), deprovision: unbind(record) }),
+    Provisioner.make("place", { provision: heard(record, Admission.admit), deprovision: Admission.leave(record) }),
+    Provisioner.make("script", { provision: heard(record, provision), deprovision: SliceTeardown.run(record) }),
+    Provisioner.make("binding", { provision: heard(record, bind), deprovision: unbind(record) }),
     // The last of the list, so that a teardown asks first.
     Provisioner.make("release", {
       provision: release(record),
       deprovision: Effect.andThen(remember(record), Consumers.consent(record, serve(record)))
     })
   ])
+
+type Step = (record: SliceRecord.SliceRecord) => Effect.Effect<void, ProvisionError, Services>
+
+const heard = (record: SliceRecord.SliceRecord, step: Step): Effect.Effect<void, ProvisionError, Services> =>
+  Effect.catch(step(record), (failure) => Consumers.waits(record, failure))
 
 const serve = (record: SliceRecord.SliceRecord): Effect.Effect<void, ProvisionError, Services> =>
   Effect.andThen(Effect.andThen(Admission.admit(record), provision(record)), bind(record))
@@ -124,10 +129,15 @@ const bind = Effect.fnUntraced(function* (
   const { managementNamespace } = yield* Settings
   const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
   if (Option.isNone(kept)) return yield* lost(record)
+  const { capsule } = slice.spec
+  if (kept.value.isLeaving && capsule !== undefined) {
+    const namespaces = { kept: managementNamespace, credentials: capsule.sharedNamespace }
+    yield* SliceSecrets.renew(owner, namespaces, kept.value)
+  }
   const before = SliceRecord.statusOf(slice).phase
   yield* BindingCopy.write(orders.targetOf(slice), kept.value.binding)
-  if (before !== "Bound" && slice.spec.capsule !== undefined) {
-    yield* SliceSecrets.removeCredentials(owner, slice.spec.capsule.sharedNamespace)
+  if (before !== "Bound" && capsule !== undefined) {
+    yield* SliceSecrets.removeCredentials(owner, capsule.sharedNamespace)
   }
   const bindingSecret = Identifier.Identifier.make(Names.keptBinding(owner.sliceId))
   yield* record.writeStatus({ phase: "Bound", bindingSecret })

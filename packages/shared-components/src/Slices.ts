@@ -33,6 +33,7 @@ import type { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
 import * as SliceRecord from "./SliceRecord.ts"
 import * as SliceTree from "./SliceTree.ts"
+import * as StallLabels from "./StallLabels.ts"
 
 /**
  * What the controller needs.
@@ -85,9 +86,9 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
 const front = (records: Records["Service"], sharedComponentUid: string): Effect.Effect<ReadonlyArray<Ref>> =>
   Effect.map(records.line(sharedComponentUid), (line) => line.slice(0, Admission.positionMax).map(KubeObjects.ref))
 
-/** Somebody left the line or gave a place up. Who joins it stands at its end, and moves nobody. */
+/** Somebody left the line, or is back where it was. Who is new stands at its end, and moves nobody. */
 const movesLine = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
-  _tag === "Deleted" || (previous !== undefined && isInLine(previous) && !isInLine(object))
+  _tag === "Deleted" || (previous !== undefined && isInLine(previous) !== isInLine(object))
 
 type RawSharedComponent = Kind.Raw<typeof SharedComponent>
 
@@ -97,6 +98,7 @@ const opensOrCloses = ({ _tag, object, previous }: Change<RawSharedComponent>): 
   _tag === "Deleted" ||
   previous === undefined ||
   isReady(object) !== isReady(previous) ||
+  StallLabels.isOn(object) !== StallLabels.isOn(previous) ||
   object.metadata.generation !== previous.metadata.generation ||
   object.metadata.deletionTimestamp !== previous.metadata.deletionTimestamp
 

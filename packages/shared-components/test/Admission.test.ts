@@ -60,6 +60,29 @@ describe("Admission", () => {
     }).pipe(Bench.test)
   )
 
+  it.effect("S2: who is paused at the head of the line holds nobody up, and is back at its place afterwards", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const operator = yield* bench.operator()
+      const [a = "", b = "", c = ""] = yield* waiting(bench, ["a", "b", "c"])
+      const pause = (name: string, value: string) => bench.annotate(name, { "berth.dev/paused": value })
+      yield* pause(a, "true")
+      yield* operator.pass(a)
+
+      assert.strictEqual(yield* bench.drive(operator, b, "Bound"), "Bound")
+      assert.strictEqual(yield* bench.phase(a), "Waiting")
+      yield* operator.pass(c)
+      assert.strictEqual(yield* positionOf(bench, c), 1)
+
+      yield* pause(a, "false")
+      yield* operator.pass(c)
+      assert.strictEqual(yield* positionOf(bench, c), 2)
+      yield* bench.release(b)
+      yield* bench.drive(operator, b, "gone")
+      assert.strictEqual(yield* bench.drive(operator, a, "Bound"), "Bound")
+    }).pipe(Bench.test)
+  )
+
   it.effect("S2: a position is exact up to 20, and 21 stands for all behind", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)

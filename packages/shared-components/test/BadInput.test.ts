@@ -41,7 +41,7 @@ describe("Bad input", () => {
     assert.include(message, "spec.binding.URL:1:")
     const valid = yield* says(SharedComponentProvider, "broken", "UnknownKey", "Valid")
     assert.include(valid.message, ".Instance.dbname does not exist here; there are host, port, password")
-    yield* says(SharedComponent, "of-broken", "provider_not_ready")
+    yield* says(SharedComponent, "of-broken", "provider_stalled")
     yield* undisturbed
 
     yield* provider("broken")
@@ -62,13 +62,20 @@ describe("Bad input", () => {
     assert.include(message, "spec.components[")
     const valid = yield* says(EnvironmentTemplate, "shop", "DependencyCycle", "Valid")
     assert.include(valid.message, "a -> b -> a")
-    yield* says(Environment, "a", "template_invalid")
+    const refused = yield* says(Environment, "a", "template_invalid")
+    assert.match(
+      refused.message,
+      /^The template shop is not in order, first at spec\.components\[.*\(DependencyCycle\)/u
+    )
+    const own = yield* says(Environment, "a", "DependencyCycle", "Valid")
+    assert.match(own.message, /^EnvironmentTemplate shop spec\.components\[.*a -> b -> a$/u)
     yield* nothingDeployed({ client, namespaceOf })
     yield* undisturbed
 
     yield* template("shop", [{ name: "a", env: { X: "x" } }])
     yield* ready(EnvironmentTemplate, "shop")
     yield* ready(Environment, "a")
+    yield* says(Environment, "a", "Valid", "Valid")
   })
 
   story("S22, S23: names that do not exist, in a template and in an environment", function* () {
@@ -88,12 +95,15 @@ describe("Bad input", () => {
     yield* ready(Environment, "a")
   })
 
-  story("a template that does not exist", function* () {
+  story("S23, K25: a template that does not exist", function* () {
     const { environment, ready, says, template } = yield* started
 
     yield* environment("a")
     const { message } = yield* says(Environment, "a", "template_missing")
     assert.include(message, "shop")
+    const valid = yield* says(Environment, "a", "MissingTemplate", "Valid")
+    assert.strictEqual(valid.message, "spec.templateRef.name: there is no EnvironmentTemplate shop")
+    assert.match(valid.lastTransitionTime, /^[-0-9]{10}T[:0-9]{8}Z$/u)
 
     yield* template()
     yield* ready(Environment, "a")
@@ -139,7 +149,7 @@ describe("Bad input", () => {
 
     const missing = yield* says(SharedComponent, "postgres", "secret_missing")
     assert.include(missing.message, `pg, which says how to reach the instance, is not in the namespace ${shared}`)
-    yield* says(Environment, "a", "registering")
+    yield* says(Environment, "a", "shared_component_stalled")
     yield* instance({ host: "pg.test" })
     const lacking = yield* says(SharedComponent, "postgres", "key_missing")
     assert.include(lacking.message, "port, password")

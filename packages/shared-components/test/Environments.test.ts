@@ -373,6 +373,33 @@ describe("Places", () => {
     yield* ready(Environment, "a")
   })
 
+  story("S2: who is paused while it waits is passed over, says so, and goes on when it is not", function* () {
+    const { edit, environment, ready, remove, says, sharedComponent, slices, template } = yield* started
+    yield* sharedComponent("alpha", { maxConsumers: 1 })
+    yield* template("shop", [alpha])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    yield* environment("b")
+    const [first] = yield* slices("b")
+    yield* says(Environment, "b", "waiting_for_place")
+    yield* environment("c")
+    const [second] = yield* slices("c")
+    yield* says(Slice, second?.metadata.name ?? "", "waiting_in_line")
+    const pause = (value: string | null) =>
+      edit(Slice, first?.metadata.name ?? "", { metadata: { annotations: { "berth.dev/paused": value } } })
+
+    yield* pause("true")
+    yield* says(Slice, second?.metadata.name ?? "", "at_capacity")
+    yield* says(Environment, "b", "slice_paused")
+    yield* pause(null)
+    yield* says(Slice, second?.metadata.name ?? "", "waiting_in_line")
+    yield* pause("true")
+    yield* remove(Environment, "a")
+    yield* ready(Environment, "c")
+    yield* pause(null)
+    yield* says(Environment, "b", "waiting_for_place")
+  })
+
   story("S2: who is deleted or suspended while it waits gives up its turn, and who has a place keeps it", function* () {
     const { edit, environment, gone, ready, remove, says, sharedComponent, slices, template } = yield* started
     yield* sharedComponent("alpha", { maxConsumers: 1 })

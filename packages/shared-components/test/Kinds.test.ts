@@ -77,6 +77,19 @@ describe("The five kinds", () => {
     assert.strictEqual(kind.scope, "Namespaced")
   })
 
+  it.each(kinds)("P14, P17: $kind shows in a list whether somebody has paused it", (kind) => {
+    assert.deepInclude(kind.columns ?? [], {
+      name: "Paused",
+      path: ".status.conditions[?(@.type=='Paused')].status"
+    })
+  })
+
+  it("S27: an Environment shows in a list where it is, when it ends as a time to come, and whether it is suspended", () => {
+    const shown = new Map((Environment.columns ?? []).map(({ name, type = "string" }) => [name, type]))
+
+    assert.deepInclude(Object.fromEntries(shown), { URL: "string", Expires: "string", Suspended: "boolean" })
+  })
+
   it("SharedComponent does not take the short name of StorageClass", () => {
     assert.isFalse(SharedComponent.shortNames?.includes("sc"))
   })

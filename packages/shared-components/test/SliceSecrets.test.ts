@@ -74,8 +74,15 @@ describe("SliceSecrets", () => {
       const faults = Faults.make(client)
 
       const again = SliceSecrets.keep(owner, namespace, { binding: { PASSWORD: "second" }, generatedSecret: "second" })
-      assert.deepStrictEqual(yield* Effect.provideService(again, Client, faults.client), { ...bound, isOwn: true })
-      assert.deepStrictEqual(yield* SliceSecrets.readKept(owner, namespace), Option.some({ ...bound, isOwn: true }))
+      assert.deepStrictEqual(yield* Effect.provideService(again, Client, faults.client), {
+        ...bound,
+        isOwn: true,
+        isLeaving: false
+      })
+      assert.deepStrictEqual(
+        yield* SliceSecrets.readKept(owner, namespace),
+        Option.some({ ...bound, isOwn: true, isLeaving: false })
+      )
       assert.deepStrictEqual(faults.writes, [])
     }).pipe(Effect.provide(Cluster.embeddedWithClient()))
   )
@@ -101,10 +108,10 @@ describe("SliceSecrets", () => {
 
       assert.deepStrictEqual(
         yield* SliceSecrets.readKept(successor, namespace),
-        Option.some({ ...bound, isOwn: false })
+        Option.some({ ...bound, isOwn: false, isLeaving: false })
       )
       const taken = yield* SliceSecrets.keep(successor, namespace, { binding: {}, generatedSecret: "second" })
-      assert.deepStrictEqual(taken, { ...bound, isOwn: true })
+      assert.deepStrictEqual(taken, { ...bound, isOwn: true, isLeaving: false })
       yield* SliceSecrets.removeKept(successor, namespace)
       assert.isTrue(Option.isNone(yield* read(kept)))
     }).pipe(Effect.provide(Cluster.embeddedWithClient()))

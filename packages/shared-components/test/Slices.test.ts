@@ -161,6 +161,41 @@ describe("Slices", () => {
     }).pipe(Bench.test)
   )
 
+  it.effect(
+    "S12: a kept binding that somebody deletes is made anew as it was, wherever the operator dies meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const bench = yield* Bench.make(1)
+        const { credentials, id, operator, record, slice } = yield* bench.bound()
+        const name = `slice-${id}-binding`
+        const before = yield* bench.kept(id)
+        const read = Effect.orDie(bench.client.get(Builtin.Secret, { name, namespace: Bench.management }))
+        const first = yield* read
+
+        yield* bench.remove(Builtin.Secret, name)
+        yield* operator.pass(record)
+
+        const { metadata } = yield* read
+        assert.notStrictEqual(metadata.uid, first.metadata.uid)
+        assert.isUndefined(metadata.deletionTimestamp)
+        assert.deepStrictEqual(metadata.finalizers, first.metadata.finalizers)
+        assert.deepStrictEqual([yield* bench.kept(id), bench.outside.runs.length], [before, 1])
+        assert.deepStrictEqual(yield* bench.remains(id), [slice.spec.consumer.namespace, "berth-system"].toSorted())
+        for (const death of [1, 2, 3]) {
+          yield* bench.remove(Builtin.Secret, name)
+          const dying = yield* bench.operator({
+            fault: { at: (write) => write === death, when: "after", outcome: "dies" }
+          })
+          assert.strictEqual(yield* dying.pass(record), "died")
+          assert.strictEqual(yield* bench.drive(yield* bench.operator(), record, "Bound"), "Bound")
+          assert.deepStrictEqual([yield* bench.kept(id), bench.outside.slices.get(id)], [before, credentials])
+        }
+        yield* bench.release(record)
+        assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+        assert.deepStrictEqual(yield* bench.traces(slice), [])
+      }).pipe(Bench.test)
+  )
+
   // --- S8
 
   it.effect("S8: a kept binding that is lost is made anew, with credentials that are those outside", () =>

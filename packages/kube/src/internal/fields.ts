@@ -188,13 +188,20 @@ const fourDigits = Schema.makeFilter<DateTime.Utc>(() => true, {
   }
 })
 
+/** Kubernetes writes whole seconds without a fraction, and so does everything here. */
+const withoutZeros = SchemaTransformation.transform<string, string>({
+  decode: (text) => text,
+  encode: (text) => text.replace(".000Z", "Z")
+})
+
 /**
- * A time in RFC 3339, to the millisecond: further digits are read and dropped.
+ * A time in RFC 3339, to the millisecond: further digits are read and dropped. A whole second is written without a fraction.
  *
  * @category fields
  * @since 0.1.0
  */
 export const Time = Schema.String.check(Schema.isPattern(rfc3339)).pipe(
+  Schema.decodeTo(Schema.String, withoutZeros),
   Schema.decodeTo(Schema.DateTimeUtc.check(fourDigits), SchemaTransformation.dateTimeUtcFromString),
   Schema.annotateEncoded({ format: "date-time" })
 )

@@ -100,6 +100,9 @@ export const age = { name: "Age", path: ".metadata.creationTimestamp", type: "da
 /** The column that says whether an object is ready. */
 export const ready = { name: "Ready", path: ".status.conditions[?(@.type=='Ready')].status" } as const
 
+/** The column that says whether somebody has paused an object. */
+export const paused = { name: "Paused", path: ".status.conditions[?(@.type=='Paused')].status" } as const
+
 /** Why it is not, shown by `kubectl get -o wide`. */
 export const reason = {
   name: "Reason",

@@ -16,6 +16,7 @@ export type Reason =
   | "DynamicKey"
   | "IncompletePath"
   | "DependencyCycle"
+  | "MissingTemplate"
   | "MissingSharedComponent"
   | "MissingProvider"
   | "MissingValue"

@@ -72,5 +72,11 @@ const unplaced = Identifier.of("spec")
 export const place = ({ where }: Problem): Identifier.Identifier =>
   Option.getOrElse(Identifier.fromString(where), () => unplaced)
 
+/** A problem as a message names it: where it is, and of which sort. */
+export const named = (problem: Problem) => ({
+  place: place(problem),
+  problem: Identifier.Identifier.make(problem.reason)
+})
+
 /** All problems, for the operator's log. */
 export const why = (problems: ReadonlyArray<Problem>): string => problems.map(TemplateCheck.line).join("; ")

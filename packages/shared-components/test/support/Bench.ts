@@ -213,6 +213,10 @@ const build = Effect.gen(function* () {
   const secretsOf = (id: string) =>
     Effect.orDie(client.list(Builtin.Secret, { labelSelector: `berth.dev/slice-id=${id}` }))
 
+  /** Where a slice has Secrets. */
+  const remains = (id: string) =>
+    Effect.map(secretsOf(id), ({ items }) => items.map(({ metadata }) => metadata.namespace ?? "").toSorted())
+
   /** All that is left in the cluster of a slice, in words. */
   const traces = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice) {
     const id = spec.sliceId
@@ -337,6 +341,7 @@ const build = Effect.gen(function* () {
     recorded,
     secretsOf,
     traces,
+    remains,
     operator,
     drive,
     round,

@@ -42,6 +42,7 @@ interface Conditioned extends KubeObject {
       readonly status: string
       readonly reason: string
       readonly message: string
+      readonly lastTransitionTime: string
       readonly observedGeneration?: number
     }>
   }

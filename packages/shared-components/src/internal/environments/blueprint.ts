@@ -1,6 +1,7 @@
 /** What an environment is to be, once everything that can be checked beforehand is in order. */
 import type { Client } from "@berth/kube/Client"
-import type * as Disposition from "@berth/provisioners/Disposition"
+import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option, Result } from "effect"
@@ -11,6 +12,7 @@ import * as Names from "../../Names.ts"
 import { Records } from "../../Records.ts"
 import type { Want } from "../../Reservations.ts"
 import { Settings } from "../../Settings.ts"
+import { SharedComponent } from "../../SharedComponent.ts"
 import * as TemplateCheck from "../../TemplateCheck.ts"
 import type { Problem } from "../problem.ts"
 import * as sources from "../sources.ts"
@@ -27,6 +29,15 @@ export interface Blueprint {
   /** The slices that are wanted. */
   readonly wants: ReadonlyArray<Want>
   readonly url: string | undefined
+  /** What it was drawn from. */
+  readonly seen: ReadonlyArray<Seen>
+}
+
+interface Seen {
+  readonly type: ResourceType
+  readonly name: Identifier.Identifier
+  readonly uid: string
+  readonly generation: number
 }
 
 interface Look {
@@ -75,12 +86,35 @@ const fromTruth = Effect.fnUntraced(function* (
   const { managementNamespace: namespace } = yield* Settings
   const { name } = environment.spec.templateRef
   const raw = yield* Manager.input(EnvironmentTemplate, { name, namespace })
-  if (Option.isNone(raw)) return yield* Reasons.template_missing({ template: name })
+  if (Option.isNone(raw)) {
+    yield* validity.publish(Environment, environment, [ofMissing(name)])
+    return yield* Reasons.template_missing({ template: name })
+  }
   const template = yield* Effect.mapError(EnvironmentTemplate.decode(raw.value), (error) =>
-    Reasons.template_invalid({ template: name, place: Identifier.of("spec") }, { why: error.message })
+    Reasons.template_invalid(
+      { template: name, place: Identifier.of("spec"), problem: Identifier.of("Unreadable") },
+      { why: error.message }
+    )
   )
   return yield* look(environment, template, yield* sources.truth)
 })
+
+const ofMissing = (name: string): Problem => ({
+  reason: "MissingTemplate",
+  where: "spec.templateRef.name",
+  sentence: `there is no EnvironmentTemplate ${name}`
+})
+
+/** An environment is not valid with a template that is not: its own condition says so, and what is wrong there. */
+const all = ({ ofTemplate, own, template }: Look): ReadonlyArray<Problem> => [
+  ...own.filter(
+    (mine) => !ofTemplate.some(({ sentence, where }) => mine.where === where && mine.sentence === sentence)
+  ),
+  ...ofTemplate.map((problem) => ({
+    ...problem,
+    where: `EnvironmentTemplate ${template.metadata.name} ${problem.where}`
+  }))
+]
 
 const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): ProvisionError | undefined => {
   const { name } = template.metadata
@@ -92,9 +126,9 @@ const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): 
     const object = ofEnvironment ? environment.metadata.name : name
     return Reasons.unsupported({ field: validity.place(unserved), kind, name: object }, details)
   }
-  if (first !== undefined) return Reasons.template_invalid({ template: name, place: validity.place(first) }, details)
+  if (first !== undefined) return Reasons.template_invalid({ template: name, ...validity.named(first) }, details)
   const [mine] = own
-  return mine && Reasons.environment_invalid({ template: name, place: validity.place(mine) }, details)
+  return mine && Reasons.environment_invalid({ template: name, ...validity.named(mine) }, details)
 }
 
 const wantsOf = ({ known, template }: Look): ReadonlyArray<Want> =>
@@ -103,17 +137,54 @@ const wantsOf = ({ known, template }: Look): ReadonlyArray<Want> =>
     return shared === undefined ? [] : [{ component: name, shared: { name: shared.name, uid: shared.uid } }]
   })
 
+const seenOf = ({ known, template }: Look): ReadonlyArray<Seen> => {
+  const names = template.spec.components.flatMap(({ sharedComponentRef }) => sharedComponentRef?.name ?? [])
+  return [
+    { type: EnvironmentTemplate, ...picked(template.metadata) },
+    ...[...new Set(names)].flatMap((name) => {
+      const shared = known.identity(name)
+      return shared === undefined ? [] : [{ type: SharedComponent, ...picked(shared) }]
+    })
+  ]
+}
+
+const picked = ({ generation, name, uid }: EnvironmentTemplate["metadata"]) => ({ name, uid, generation })
+
+/**
+ * Makes what an environment was drawn from its inputs, where it is going to wait for somebody: a change of it may be what is waited
+ * for. What has changed already since it was read is looked at again.
+ */
+export const declare = Effect.fnUntraced(function* (
+  { seen }: Blueprint,
+  failure: ProvisionError
+): Effect.fn.Return<never, ProvisionError, Client | Settings> {
+  if (!Disposition.isTerminal(failure)) return yield* failure
+  const { managementNamespace: namespace } = yield* Settings
+  for (const { generation, name, type, uid } of seen) {
+    const now = yield* Manager.input(type, { name, namespace })
+    const isSame = Option.exists(now, ({ metadata }) => metadata.uid === uid && metadata.generation === generation)
+    if (!isSame) return yield* Disposition.join([failure, Reasons.outdated({ template: name }, { after: "1 second" })])
+  }
+  return yield* failure
+})
+
 /** The blueprint, or what keeps the environment from having one (S22, S23): before anything is deployed. */
 export const draw = Effect.fn("Environments.draw")(function* (
   environment: Environment
 ): Effect.fn.Return<Blueprint, ProvisionError, Client | Records | Settings> {
   const first = yield* fromCaches(environment)
   const found = first !== undefined && isInOrder(first) ? first : yield* fromTruth(environment)
-  yield* validity.publish(Environment, environment, found.own)
+  yield* validity.publish(Environment, environment, all(found))
   const refused = refuse(found, environment)
   if (refused !== undefined) return yield* refused
   const template = found.template.spec
   // The checks include everything that a graph can fail with.
   const graph = Result.getOrThrow(Dependencies.graph(template, environment.spec))
-  return { template, graph, wants: wantsOf(found), url: urlOf(environment.metadata.name, template) }
+  return {
+    template,
+    graph,
+    wants: wantsOf(found),
+    url: urlOf(environment.metadata.name, template),
+    seen: seenOf(found)
+  }
 })

@@ -6,20 +6,35 @@ export const Reasons = Disposition.vocabulary("environment", {
     "There is no EnvironmentTemplate {template}: create it, or name another one."
   ),
   template_invalid: Disposition.userActionRequired(
-    "The template {template} is not in order, at {place}: mend what its condition Valid lists."
+    "The template {template} is not in order, first at {place} ({problem}): mend what its condition Valid lists."
   ),
   environment_invalid: Disposition.userActionRequired(
-    "The environment does not fit its template {template}, at {place}: mend what the condition Valid lists."
+    "The environment does not fit its template {template}, first at {place} ({problem}): mend what the condition Valid lists."
   ),
   unsupported: Disposition.userActionRequired(
     "This version of the operator does not serve {field} of the {kind} {name}: remove it."
   ),
   registering: Disposition.yield("Asking for a place at {shared}, for {component}."),
   waiting_for_place: Disposition.yield("Waiting for a place at {shared}, for {component}: number {position} in line."),
+  shared_component_not_ready: Disposition.yield("Waiting for {shared}, which {component} needs, to be ready."),
+  shared_component_stalled: Disposition.userActionRequired(
+    "The shared component {shared}, which {component} needs, is stalled: mend what its conditions name."
+  ),
+  shared_component_closing: Disposition.userActionRequired(
+    "The shared component {shared}, which {component} needs, is being deleted and admits nobody: use another one, or create it again once it is gone."
+  ),
   previous_slice: Disposition.yield("Waiting until the slice that {component} had before is gone."),
+  previous_slice_stalled: Disposition.userActionRequired(
+    "The slice that {component} had before cannot be removed: see the conditions of the Slice {slice}."
+  ),
   suspended: Disposition.yield("Suspended before {component} had a place at {shared}: its turn is given up."),
+  slice_paused: Disposition.yield(
+    "The slice of {component} is paused: take berth.dev/paused off the Slice {slice} when it is to go on."
+  ),
   provisioning_slice: Disposition.yield("The slice of {component} is being made."),
-  slice_stalled: Disposition.yield("The slice of {component} needs somebody: see the conditions of the Slice {slice}."),
+  slice_stalled: Disposition.userActionRequired(
+    "The slice of {component} needs somebody: see the conditions of the Slice {slice}."
+  ),
   binding_missing: Disposition.yield("Waiting for the binding of {component}."),
   secret_missing: Disposition.userActionRequired(
     "The variable {variable} of {component} names the Secret {secret}, which is not in the namespace {namespace}: create it."
@@ -36,5 +51,9 @@ export const Reasons = Disposition.vocabulary("environment", {
   variables_failed: Disposition.userActionRequired(
     "The variables of {component} cannot be rendered: see {place}, which reads what is not there or does not fit."
   ),
-  releasing_slices: Disposition.yield("Waiting until these slices are gone: {slices}.")
+  outdated: Disposition.yield("The template {template}, or what it refers to, has just changed."),
+  releasing_slices: Disposition.yield("Waiting until these slices are gone: {slices}."),
+  slices_not_removed: Disposition.userActionRequired(
+    "These slices cannot be removed: {slices}. See the conditions of each Slice; it goes on being tried."
+  )
 })

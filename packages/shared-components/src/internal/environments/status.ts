@@ -25,15 +25,21 @@ const expiryOf = ({ metadata, spec, status }: Environment, template: Environment
   return template === undefined && before !== undefined ? time(before) : undefined
 }
 
-const waitingReasons = new Set(["registering", "waiting_for_place", "suspended", "previous_slice"])
+const waitingReasons = new Set([
+  "registering",
+  "waiting_for_place",
+  "shared_component_not_ready",
+  "slice_paused",
+  "suspended",
+  "previous_slice"
+])
 
 const phaseOfEntry = (entry: Entry | undefined): ComponentStatus["phase"] => {
   if (entry === undefined || entry.state === "Pending" || entry.state === "Running") return "Waiting"
   if (entry.state === "Ready") return "Ready"
   const { reason } = entry.failure ?? {}
   if (reason !== undefined && waitingReasons.has(reason)) return "Waiting"
-  const parked = entry.state === "Terminal" || entry.state === "UserActionRequired" || reason === "slice_stalled"
-  return parked ? "Failed" : "Deploying"
+  return entry.state === "Terminal" || entry.state === "UserActionRequired" ? "Failed" : "Deploying"
 }
 
 const messageMax = 1024

@@ -1,0 +1,183 @@
+import * as Builtin from "@berth/kube/Builtin"
+import * as Conditions from "@berth/kube/Conditions"
+import { assert, describe } from "@effect/vitest"
+import { Effect } from "effect"
+import { Environment } from "../src/Environment.ts"
+import { SharedComponent } from "../src/SharedComponent.ts"
+import { SharedComponentProvider } from "../src/SharedComponentProvider.ts"
+import { Slice } from "../src/Slice.ts"
+import * as StallLabels from "../src/StallLabels.ts"
+import { db, management, shared, started, stopped, story, web } from "./support/Berth.ts"
+
+type Berth = Effect.Success<typeof started>
+type Kind = Parameters<Berth["says"]>[0]
+
+/** As kstatus sees what waits for somebody: Stalled and not Reconciling, for the reason that Ready gives. */
+const stalled = Effect.fnUntraced(function* ({ until }: Pick<Berth, "until">, kind: Kind, name: string, why: string) {
+  const found = yield* until(
+    kind,
+    { name, namespace: management },
+    (object) => {
+      const conditions = object?.status?.conditions
+      const isSo = Conditions.get(conditions, "Stalled")?.reason === why && Conditions.isTrue(conditions, "Stalled")
+      return isSo && Conditions.get(conditions, "Reconciling") === undefined ? conditions : undefined
+    },
+    `Stalled, for ${why}`
+  )
+  return Conditions.get(found, "Ready")?.message ?? ""
+})
+
+describe("What waits for somebody", () => {
+  story("P17, S6: an environment is stalled with its shared component, says which, and goes on with it", function* () {
+    const berth = yield* stopped
+    const { environment, instance, operator, provider, ready, sharedComponent, slices, template } = berth
+    yield* operator.start
+    yield* provider()
+    yield* sharedComponent()
+    yield* template()
+
+    yield* environment("a")
+    const message = yield* stalled(berth, Environment, "a", "shared_component_stalled")
+    assert.strictEqual(
+      message,
+      "The shared component postgres, which db needs, is stalled: mend what its conditions name."
+    )
+    const [record] = yield* slices("a")
+    yield* stalled(berth, Slice, record?.metadata.name ?? "", "stalled")
+    yield* stalled(berth, SharedComponent, "postgres", "secret_missing")
+
+    yield* instance()
+    yield* ready(SharedComponent, "postgres")
+    yield* ready(Environment, "a")
+  })
+
+  story("P17, S6: a shared component is stalled with its provider, and goes on with it", function* () {
+    const berth = yield* started
+    const { environment, provider, ready, sharedComponent, template } = berth
+    yield* provider("broken", { binding: { URL: "{{ .Nope }}" } })
+    yield* sharedComponent("redis", { providerRef: { name: "broken" } })
+    yield* template("shop", [{ name: "cache", sharedComponentRef: { name: "redis" } }])
+    yield* environment("a")
+    yield* stalled(berth, SharedComponentProvider, "broken", "provider_invalid")
+    yield* stalled(berth, SharedComponent, "redis", "provider_stalled")
+    yield* stalled(berth, Environment, "a", "shared_component_stalled")
+
+    yield* provider("broken")
+
+    yield* ready(SharedComponent, "redis")
+    yield* ready(Environment, "a")
+  })
+
+  story("P17, S6: an environment is stalled while its shared component is being deleted", function* () {
+    const berth = yield* started
+    const { environment, gone, ready, remove, sharedComponent, slices, template } = berth
+    yield* template("shop", [db])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    yield* remove(SharedComponent, "postgres")
+
+    yield* environment("late")
+    const message = yield* stalled(berth, Environment, "late", "shared_component_closing")
+    assert.include(message, "postgres, which db needs, is being deleted")
+
+    yield* remove(Environment, "a")
+    yield* gone(Environment, "a")
+    const [record] = yield* slices("late")
+    // Who only waits for a place holds nobody up.
+    yield* gone(SharedComponent, "postgres")
+    const missing = yield* stalled(berth, Environment, "late", "template_invalid")
+    assert.include(missing, "MissingSharedComponent")
+    yield* sharedComponent()
+    yield* ready(Environment, "late")
+    const [second] = yield* slices("late")
+    assert.notStrictEqual(second?.metadata.name, record?.metadata.name)
+  })
+
+  story("P17: an environment is stalled with its slice, and goes on with it", function* () {
+    const berth = yield* started
+    const { environment, provider, ready, scripts, slices, template, until } = berth
+    yield* provider("postgres", { provision: { image: "berth", script: "false", retries: 0 } })
+    yield* template()
+    yield* scripts.decide(() => "fails")
+    yield* environment("a")
+    const [record] = yield* slices("a")
+    const name = record?.metadata.name ?? ""
+
+    const message = yield* stalled(berth, Environment, "a", "slice_stalled")
+    assert.include(message, `see the conditions of the Slice ${name}`)
+    const { status } = yield* berth.read(Environment, "a")
+    assert.strictEqual(status?.phase, "Failed")
+
+    yield* scripts.decide(() => "succeeds")
+    yield* provider("postgres", { provision: { image: "berth", script: "true", retries: 0 } })
+    yield* ready(Environment, "a")
+    yield* until(Slice, { name, namespace: management }, (slice) =>
+      slice !== undefined && slice.metadata.labels?.[StallLabels.label] === undefined ? true : undefined
+    )
+  })
+
+  story("S5: the label is an index that is mended", function* () {
+    const { edit, environment, ready, slices, template, until } = yield* started
+    yield* template()
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    const [record] = yield* slices("a")
+    const name = record?.metadata.name ?? ""
+
+    const forged = yield* edit(Slice, name, { metadata: { labels: { [StallLabels.label]: "true" } } })
+
+    yield* until(Slice, { name, namespace: management }, (slice) =>
+      Number(slice?.metadata.resourceVersion) > Number(forged.metadata.resourceVersion) &&
+      slice?.metadata.labels?.[StallLabels.label] === undefined
+        ? true
+        : undefined
+    )
+    yield* ready(Environment, "a")
+  })
+
+  story("P17: an environment that waits for somebody goes on when its template is another one", function* () {
+    const berth = yield* started
+    const { environment, provider, ready, scripts, template } = berth
+    yield* provider("postgres", { provision: { image: "berth", script: "false", retries: 0 } })
+    yield* template()
+    yield* scripts.decide(() => "fails")
+    yield* environment("a")
+    yield* stalled(berth, Environment, "a", "slice_stalled")
+    yield* environment("b", { env: { web: { A: { secretKeyRef: { name: "none", key: "none" } } } } })
+    yield* environment("c", {
+      templateRef: { name: "free" },
+      env: { web: { A: { secretKeyRef: { name: "none", key: "none" } } } }
+    })
+    yield* template("free", [{ name: "web" }, { name: "other", env: { B: "b" } }])
+    yield* stalled(berth, Environment, "c", "secret_missing")
+
+    yield* scripts.decide(() => "succeeds")
+    yield* template("shop", [{ name: "web", env: { A: "a" } }])
+    yield* template("free", [{ name: "other", env: { B: "b" } }, web])
+
+    yield* ready(Environment, "a")
+    yield* stalled(berth, Environment, "c", "template_invalid")
+  })
+
+  story("P17, S10: an environment that cannot be removed is stalled with its slice, and ends with it", function* () {
+    const berth = yield* started
+    const { environment, gone, provider, ready, remove, scripts, slices, template } = berth
+    yield* provider("postgres", { deprovision: { image: "berth", script: "false", retries: 0 } })
+    yield* template("shop", [db])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    const [record] = yield* slices("a")
+    yield* scripts.decide(({ metadata }) => (metadata.name.includes("deprovision") ? "fails" : "succeeds"))
+
+    yield* remove(Environment, "a")
+    yield* stalled(berth, Slice, record?.metadata.name ?? "", "not_removed")
+    const message = yield* stalled(berth, Environment, "a", "slices_not_removed")
+    assert.include(message, record?.metadata.name ?? "none")
+
+    yield* scripts.decide(() => "succeeds")
+    yield* berth.edit(Slice, record?.metadata.name ?? "", { metadata: { annotations: { "berth.dev/retry": "1" } } })
+    yield* gone(Environment, "a")
+    const { items } = yield* Effect.orDie(berth.client.list(Builtin.Job, { namespace: shared }))
+    assert.lengthOf(items, 0)
+  })
+})
