@@ -33,6 +33,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Metric, Schedule } from "effect"
 import { parse, stringify } from "yaml"
 import * as berth from "../../packages/operator/test/support/berth.ts"
+import * as Collector from "../../packages/operator/test/support/collector.ts"
 import * as Markdown from "../support/markdown.ts"
 
 const operatorGuide = "docs/guides/operator.md"
@@ -103,16 +104,9 @@ const operatorKubeconfig = Effect.gen(function* () {
   return { file, token }
 })
 
-const startOperator = Effect.fnUntraced(function* (kubeconfig: string) {
-  const operator = yield* berth.start([
-    "run",
-    "--kubeconfig",
-    kubeconfig,
-    "--listen",
-    "127.0.0.1:0",
-    "--log-level",
-    "debug"
-  ])
+const startOperator = Effect.fnUntraced(function* (kubeconfig: string, env: Readonly<Record<string, string>>) {
+  const args = ["run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", "--log-level", "debug"]
+  const operator = yield* berth.start(args, { env })
   const [, url = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
   const ready = Effect.promise(() => fetch(`http://${url}/readyz`).then(({ ok }) => ok))
   yield* Effect.repeat(ready, { until: (yes) => yes, schedule: Schedule.spaced("50 millis") })
@@ -141,7 +135,7 @@ const readable = Effect.gen(function* () {
 
 describe("The guides", () => {
   it.live(
-    "K6, S25: work as they stand, with the rights that they give, and no secret shows in a log or object",
+    "K6, S25: work as they stand, with the rights that they give, and no secret shows in a log, a trace or an object",
     ({ skip }) =>
       Effect.gen(function* () {
         if (!hasKubectl()) return skip("there is no kubectl on this machine")
@@ -151,7 +145,8 @@ describe("The guides", () => {
 
         yield* follow(install)
         const { file, token } = yield* operatorKubeconfig
-        const operator = yield* startOperator(file)
+        const collector = yield* Collector.serve
+        const operator = yield* startOperator(file, collector.variables)
         yield* follow(Markdown.blocks(providersGuide))
         const shown = yield* readable
         const client = yield* Client
@@ -171,8 +166,10 @@ describe("The guides", () => {
           assert.isAbove(secret.length, 8)
           assert.isFalse(operator.output().includes(secret), "a secret is in the log")
           assert.isFalse(shown.includes(secret), "a secret is in an object")
+          assert.isFalse(collector.text().includes(secret), "a secret is in what the collector got")
         }
         assert.notMatch(operator.output(), /forbidden/iu)
+        assert.isTrue(collector.seen().spans.some(({ name }) => name === "create secrets"))
         assert.includeMembers(
           events.map(({ reason, regarding }) => `${regarding?.kind} ${reason}`),
           ["Lease LeaderElection", "Environment provisioned"]

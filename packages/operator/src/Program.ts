@@ -6,6 +6,7 @@
  * - K21: with leader election, the controllers run on the leader alone, and whatever they send needs leadership at that moment. A
  *   process that loses it ends; it does not stand for election again, since a new process has nothing in memory that is out of date.
  * - K22: whoever ends in good order gives leadership back.
+ * - K29: with OTEL_EXPORTER_OTLP_ENDPOINT, traces, metrics and logs go to a collector; without it nothing does.
  * - K30: health and metrics are served, and caches filled, whether or not this process leads.
  *
  * @since 0.1.0
@@ -24,6 +25,7 @@ import { Data, Effect, Layer, Logger, Option } from "effect"
 import type { Configuration } from "./Configuration.ts"
 import * as HealthServer from "./HealthServer.ts"
 import * as acting from "./internal/actingClient.ts"
+import * as telemetry from "./internal/telemetry.ts"
 
 /**
  * This process led and does not any more: the API server was out of reach for too long, or somebody took the Lease.
@@ -38,19 +40,37 @@ export class LeadershipLost extends Data.TaggedError("LeadershipLost")<{ readonl
 }
 
 /**
+ * One of OpenTelemetry's variables says what cannot be done.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export const TelemetryInvalid = telemetry.TelemetryInvalid
+/**
+ * @category errors
+ * @since 0.1.0
+ */
+export type TelemetryInvalid = telemetry.TelemetryInvalid
+
+/**
  * Why the operator ends by itself.
  *
  * @category errors
  * @since 0.1.0
  */
-export type ProgramError = ConnectionError | HealthServer.ListenFailed | LeaderElection.InvalidTimes | LeadershipLost
+export type ProgramError =
+  | ConnectionError
+  | HealthServer.ListenFailed
+  | LeaderElection.InvalidTimes
+  | LeadershipLost
+  | TelemetryInvalid
 
 /**
  * Runs the operator until it is interrupted, or has lost leadership.
  *
  * **Errors**: ConnectionError where the cluster is not known, ListenFailed where the address of health and metrics is taken,
- * InvalidTimes where those of the election do not go together, and LeadershipLost. A cluster that is known but does not answer is
- * waited for.
+ * InvalidTimes where those of the election do not go together, TelemetryInvalid where OpenTelemetry's variables are wrong, and
+ * LeadershipLost. A cluster that is known but does not answer is waited for.
  *
  * @category running
  * @since 0.1.0
@@ -59,7 +79,7 @@ export const run = (configuration: Configuration): Effect.Effect<void, ProgramEr
   program(configuration).pipe(
     Effect.scoped,
     Effect.provide(services(configuration)),
-    Effect.provide(logging(configuration))
+    Effect.provide(Layer.provideMerge(telemetry.layer(configuration.instance), logging(configuration)))
   )
 
 const program = Effect.fnUntraced(function* (configuration: Configuration) {

@@ -21,17 +21,18 @@ const meters = (controller: string) =>
   Effect.map(Effect.context(), (context) => {
     const meter = Meter.labelled(context, { controller })
     const total = (result: string) => Meter.labelled(context, { controller, result })(Metrics.reconcileTotal)
-    return {
+    const counters = {
       success: total("success"),
       error: total("error"),
       requeueAfter: total("requeue_after"),
       errors: meter(Metrics.reconcileErrors),
       panics: meter(Metrics.reconcilePanics),
       timeouts: meter(Metrics.reconcileTimeouts),
-      time: meter(Metrics.reconcileTime),
-      active: meter(Metrics.activeWorkers),
       retries: Meter.labelled(context, { name: controller, controller })(Metrics.queueRetries)
     }
+    // What has not happened yet is shown as zero: the first time, too, is an increase.
+    for (const counter of Object.values(counters)) counter(0)
+    return { ...counters, time: meter(Metrics.reconcileTime), active: meter(Metrics.activeWorkers) }
   })
 
 export const make = Effect.fnUntraced(function* (

@@ -11,8 +11,12 @@ import * as Crds from "../../src/Crds.ts"
 import * as berth from "./berth.ts"
 
 /** Starts it and waits until it serves health and metrics. */
-export const start = Effect.fnUntraced(function* (kubeconfig: string, args: ReadonlyArray<string> = []) {
-  const operator = yield* berth.start(["run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...args])
+export const start = Effect.fnUntraced(function* (
+  kubeconfig: string,
+  args: ReadonlyArray<string> = [],
+  env: Readonly<Record<string, string>> = {}
+) {
+  const operator = yield* berth.start(["run", "--kubeconfig", kubeconfig, "--listen", "127.0.0.1:0", ...args], { env })
   const [, url = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
   const get = (path: string) =>
     Effect.promise(async () => {
