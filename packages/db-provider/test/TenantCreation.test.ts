@@ -1,0 +1,321 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Deferred, Duration, Effect, Fiber, Redacted, Schema } from "effect"
+import { makeAuthority } from "../../kube/test/support/certificates.ts"
+import * as TlsFront from "../../operator/test/support/tlsFront.ts"
+import * as Registry from "../src/Registry.ts"
+import * as ShardServer from "../src/ShardServer.ts"
+import * as Sql from "../src/Sql.ts"
+import * as TenantCreation from "../src/TenantCreation.ts"
+import * as TenantState from "../src/TenantState.ts"
+import * as Cuts from "./support/Cuts.ts"
+import * as ShardBench from "./support/ShardBench.ts"
+
+const create = (server: ShardServer.ShardServer, tenant: Registry.Tenant) =>
+  TenantCreation.create(server, tenant, ShardBench.passwordOf(tenant))
+
+const verified = (server: ShardServer.ShardServer, tenant: Registry.Tenant) =>
+  Effect.scoped(Effect.flatMap(server.maintenance, (connection) => TenantCreation.verify(connection, server, tenant)))
+
+const shown = (server: ShardServer.ShardServer, login: ShardServer.Login, setting: string) =>
+  Effect.flatMap(server.asTenant(login, "primary"), (connection) =>
+    connection.query(
+      Sql.sql`SELECT current_setting(${Sql.text(setting)}) AS value`,
+      Schema.Struct({ value: Schema.String })
+    )
+  ).pipe(
+    Effect.scoped,
+    Effect.map(([row]) => row?.value)
+  )
+
+describe("TenantCreation", { timeout: 30_000 }, () => {
+  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+    it.effect("D6: a tenant that was made can log in, and use what is its own", () =>
+      Effect.gen(function* () {
+        const { server } = yield* ShardBench.ShardBench
+        const { login } = yield* ShardBench.made(server)
+
+        const used = yield* ShardBench.asked(
+          server,
+          login,
+          "create table t (n int)",
+          "create schema mine",
+          "create temporary table u ()"
+        )
+
+        assert.strictEqual(used, "done")
+      })
+    )
+
+    it.effect("D4: PUBLIC has no privilege; CONNECT is the tenant's, the owner's and the pooler's", () =>
+      Effect.gen(function* () {
+        const { postgres, with: withSettings } = yield* ShardBench.ShardBench
+        yield* postgres.query("create role pooler login")
+        const server = yield* withSettings({ pooler: { authUser: "pooler", authDbname: "postgres" } })
+        const { tenant } = yield* ShardBench.made(server)
+
+        const { database } = yield* Effect.scoped(
+          Effect.flatMap(server.maintenance, (connection) => TenantState.read(connection, tenant))
+        )
+
+        const privileges = database._tag === "Some" ? database.value.privileges : []
+        assert.sameMembers(privileges as Array<string>, [
+          ...["CONNECT", "CREATE", "TEMPORARY"].flatMap((each) => [
+            `berth_provisioner ${each}`,
+            `${tenant.roleName} ${each}`
+          ]),
+          "pooler CONNECT"
+        ])
+        yield* verified(server, tenant)
+      }).pipe(Effect.scoped)
+    )
+
+    const tampering: ReadonlyArray<readonly [string, (name: string) => string, string]> = [
+      ["PUBLIC may connect", (name) => `grant connect on database ${name} to public`, "unexpected:  CONNECT"],
+      [
+        "PUBLIC may make temporary tables",
+        (name) => `grant temporary on database ${name} to public`,
+        "unexpected:  TEMPORARY"
+      ],
+      [
+        "the tenant may grant on",
+        (name) => `grant connect on database ${name} to ${name} with grant option`,
+        "CONNECT*"
+      ],
+      ["the tenant lost a privilege", (name) => `revoke create on database ${name} from ${name}`, `CREATE`],
+      ["somebody else owns the database", (name) => `alter database ${name} owner to postgres`, "owned by postgres"],
+      ["it is a template", (name) => `alter database ${name} is_template true`, "is a template"],
+      ["it has another limit", (name) => `alter database ${name} connection limit 99`, "connection limit is 99"],
+      ["the role has another limit", (name) => `alter role ${name} connection limit -1`, "connection limit is -1"],
+      ["the role may make databases", (name) => `alter role ${name} createdb`, "an attribute"],
+      ["the role is a superuser", (name) => `alter role ${name} superuser`, "an attribute"],
+      ["the role is a member of another", (name) => `grant pg_read_all_data to ${name}`, "member of pg_read_all_data"]
+    ]
+    it.effect.each(tampering)("D4: it is seen, and said in the log, that %s", ([, statement, words]) =>
+      Effect.gen(function* () {
+        const { postgres, server } = yield* ShardBench.ShardBench
+        const { name, tenant } = yield* ShardBench.made(server)
+        yield* postgres.query(statement(name))
+
+        const failure = yield* Effect.flip(verified(server, tenant))
+
+        assert.deepInclude(failure, { _tag: "Transient", vocabulary: "tenant", reason: "differs" })
+        assert.include("why" in failure ? failure.why : "", words)
+        assert.notInclude(failure.message, words)
+      })
+    )
+
+    it.effect("D4: whoever is not as it must be does not log in", () =>
+      Effect.gen(function* () {
+        const { postgres, settings } = yield* ShardBench.ShardBench
+        const tenant = yield* ShardBench.newTenant()
+        const plan: Cuts.Plan = { sent: [], cut: { at: 3, moment: "after" } }
+        const server = yield* ShardServer.make(settings).pipe(Effect.provide(Cuts.layer(plan)))
+        yield* Effect.flip(create(server, tenant))
+        yield* postgres.query(`grant pg_read_all_data to ${tenant.roleName}`)
+
+        const failure = yield* Effect.flip(create(server, tenant))
+
+        assert.strictEqual(failure.reason, "differs")
+        const found = yield* postgres.query("select rolcanlogin from pg_roles where rolname = $1", [tenant.roleName])
+        assert.deepStrictEqual(found, [{ rolcanlogin: false }])
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D3: made twice, and by four at once, it is one database with one password", () =>
+      Effect.gen(function* () {
+        const { server } = yield* ShardBench.ShardBench
+        const tenant = yield* ShardBench.newTenant()
+
+        const attempts = Array.from({ length: 4 }, () => Effect.exit(create(server, tenant)))
+        yield* Effect.all(attempts, { concurrency: "unbounded" })
+        yield* create(server, tenant)
+        yield* create(server, tenant)
+
+        assert.strictEqual(yield* ShardBench.asked(server, ShardBench.loginOf(tenant), "select 1"), "done")
+      })
+    )
+
+    it.effect("D3: an id that has a database here gets no second one, though its record was lost", () =>
+      Effect.gen(function* () {
+        const { postgres, server } = yield* ShardBench.ShardBench
+        const first = yield* ShardBench.made(server)
+        const other = yield* ShardBench.newTenant()
+        const again = { ...other, externalId: first.tenant.externalId }
+
+        const failure = yield* Effect.flip(create(server, again))
+
+        assert.deepInclude(failure, { _tag: "UserActionRequired", reason: "registered_otherwise" })
+        assert.include(failure.message, first.name)
+        const left = yield* postgres.query("select from pg_roles where rolname = $1", [other.roleName])
+        assert.strictEqual(left.length, 0)
+      })
+    )
+
+    it.effect("D3: what another record made is left alone", () =>
+      Effect.gen(function* () {
+        const { server } = yield* ShardBench.ShardBench
+        const { tenant } = yield* ShardBench.made(server)
+
+        const failure = yield* Effect.flip(create(server, { ...tenant, recordUid: "another" }))
+
+        assert.strictEqual(failure.reason, "registered_otherwise")
+      })
+    )
+
+    const foreign = [
+      ["role", (name: string) => `create role ${name}`],
+      ["database", (name: string) => `create database ${name}`]
+    ] as const
+    it.effect.each(foreign)("D3: a %s that somebody else made under the name is left alone", ([, statement]) =>
+      Effect.gen(function* () {
+        const { postgres, server } = yield* ShardBench.ShardBench
+        const tenant = yield* ShardBench.newTenant()
+        yield* postgres.query(statement(tenant.databaseName))
+
+        const failure = yield* Effect.flip(create(server, tenant))
+
+        assert.deepInclude(failure, { _tag: "Terminal", reason: "foreign" })
+      })
+    )
+
+    it.effect("D7: no statement has the password in it; the server is given a verifier", () =>
+      Effect.gen(function* () {
+        const { settings } = yield* ShardBench.ShardBench
+        const tenant = yield* ShardBench.newTenant()
+        const plan = Cuts.plan()
+        const server = yield* ShardServer.make(settings).pipe(Effect.provide(Cuts.layer(plan)))
+        yield* create(server, tenant)
+
+        const sent = plan.sent.join("\n")
+
+        assert.notInclude(sent, Redacted.value(ShardBench.passwordOf(tenant)))
+        assert.notInclude(sent, Redacted.value(settings.password))
+        assert.include(sent, "SCRAM-SHA-256$4096:")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D8: the limits of the shard are on the role and the database", () =>
+      Effect.gen(function* () {
+        const { settings, with: withSettings } = yield* ShardBench.ShardBench
+        const limits = { ...settings.limits, statementTimeout: Duration.seconds(90) }
+        const server = yield* withSettings({ limits })
+        const { login } = yield* ShardBench.made(server)
+
+        assert.strictEqual(yield* shown(server, login, "temp_file_limit"), "1MB")
+        assert.strictEqual(yield* shown(server, login, "statement_timeout"), "90s")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D10: what an owner set on its database does not reach the provider's sessions there", () =>
+      Effect.gen(function* () {
+        const { with: withSettings } = yield* ShardBench.ShardBench
+        const server = yield* withSettings({ ownership: "tenant" })
+        const { login, name } = yield* ShardBench.made(server)
+        const set = [
+          "search_path = evil, pg_catalog",
+          "default_transaction_read_only = on",
+          "standard_conforming_strings = off",
+          `role = ${name}`,
+          "statement_timeout = 1",
+          "lock_timeout = 1"
+        ]
+        const done = yield* ShardBench.asked(server, login, ...set.map((each) => `alter database ${name} set ${each}`))
+        assert.strictEqual(done, "done")
+
+        const [session] = yield* Effect.scoped(
+          Effect.flatMap(server.inDatabase(name), (connection) =>
+            connection.query(
+              Sql.sql`SELECT current_user::text AS role, current_setting('search_path') AS path,
+                current_setting('transaction_read_only') AS readonly,
+                current_setting('standard_conforming_strings') AS strings,
+                current_setting('statement_timeout') AS timeout, current_setting('lock_timeout') AS locks`,
+              Schema.Record(Schema.String, Schema.String)
+            )
+          )
+        )
+
+        assert.deepStrictEqual(session, {
+          role: "berth_provisioner",
+          path: "pg_catalog,pg_temp",
+          readonly: "off",
+          strings: "on",
+          timeout: "1min",
+          locks: "15s"
+        })
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D6: an endpoint that is not there is said, and the tenant is not ready", () =>
+      Effect.gen(function* () {
+        const { settings, with: withSettings } = yield* ShardBench.ShardBench
+        const server = yield* withSettings({ endpoint: { ...settings.endpoint, port: 1 } })
+
+        const failure = yield* Effect.flip(ShardBench.made(server))
+
+        assert.deepInclude(failure, { _tag: "Transient", vocabulary: "tenant", reason: "endpoint_unreachable" })
+      }).pipe(Effect.scoped)
+    )
+
+    const authority = makeAuthority("the right one")
+    const certificates = [
+      ["verify-full", "127.0.0.1", authority.certificate, "made", "name and authority are right"],
+      ["verify-full", "localhost", authority.certificate, "endpoint_certificate", "it is for another name"],
+      ["verify-full", "127.0.0.1", makeAuthority("another").certificate, "endpoint_certificate", "it is another's"],
+      ["verify-ca", "localhost", authority.certificate, "made", "the name does not count"],
+      ["verify-ca", "localhost", makeAuthority("another").certificate, "endpoint_certificate", "it is another's"],
+      ["require", "localhost", undefined, "made", "whoever answers will do"]
+    ] as const
+    it.effect.each(certificates)(
+      "D6: the tenant's login by %s at %s, with the authority %#, is as strict as tenants are told",
+      (row) =>
+        Effect.gen(function* () {
+          const [sslmode, host, caBundle, expected] = row
+          const { postgres, with: withSettings } = yield* ShardBench.ShardBench
+          const port = yield* TlsFront.serve(authority.issue("server"), postgres)
+          const server = yield* withSettings({ endpoint: { host, port, sslmode, caBundle } })
+
+          const result = yield* ShardBench.made(server).pipe(
+            Effect.as("made"),
+            Effect.catch((failure) => Effect.succeed(failure.reason))
+          )
+
+          assert.strictEqual(result, expected)
+        }).pipe(Effect.scoped)
+    )
+
+    it.effect("D6: a server without TLS does not satisfy an endpoint that promises it", () =>
+      Effect.gen(function* () {
+        const { settings, with: withSettings } = yield* ShardBench.ShardBench
+        const server = yield* withSettings({ endpoint: { ...settings.endpoint, sslmode: "require" } })
+
+        assert.strictEqual((yield* Effect.flip(ShardBench.made(server))).reason, "endpoint_certificate")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D11: at most four make databases at once, and one consumer's many do not hold up another's", () =>
+      Effect.gen(function* () {
+        const { server } = yield* ShardBench.ShardBench
+        const gate = yield* Deferred.make<void>()
+        const order: Array<string> = []
+        const turn = (consumer: string) =>
+          server.creating(consumer)(
+            Effect.andThen(
+              Effect.sync(() => order.push(consumer)),
+              Deferred.await(gate)
+            )
+          )
+        const many = yield* Effect.forEach(Array.from({ length: 8 }), () =>
+          Effect.forkChild(turn("greedy"), { startImmediately: true })
+        )
+        const other = yield* Effect.forkChild(turn("modest"), { startImmediately: true })
+        yield* Effect.yieldNow
+
+        assert.deepStrictEqual(order, ["greedy", "greedy", "greedy", "greedy"])
+        yield* Deferred.succeed(gate, undefined)
+        yield* Fiber.join(other)
+        yield* Effect.forEach(many, (fiber) => Fiber.join(fiber))
+        assert.isBelow(order.indexOf("modest"), 6)
+      })
+    )
+  })
+})
