@@ -28,7 +28,7 @@ import { orNone } from "./internal/request.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Names from "./Names.ts"
 import { ProvisionLeases } from "./ProvisionLease.ts"
-import { consumerOf, phaseOf, Records } from "./Records.ts"
+import { consumerOf, phaseOf, Records, sharedComponentOf } from "./Records.ts"
 import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
@@ -92,7 +92,7 @@ export const admit = Effect.fn("Admission.admit")(function* (
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const slice = yield* record.current
   if (SliceRecord.statusOf(slice).phase !== "Waiting" || slice.spec.desired === "Released") return
-  const shared = slice.spec.sharedComponent
+  const shared = sharedComponentOf(slice)
   const { maxConsumers } = yield* usable(slice)
   if (maxConsumers > 0) yield* beFirst(record, slice)
   const leases = yield* ProvisionLeases
@@ -119,6 +119,23 @@ export const confirm = Effect.fn("Admission.confirm")(function* (
   if (yield* KubeFailure.classified(Ledger.reserve(book, slice.metadata.uid, maxConsumers))) return
   yield* record.writeStatus({ phase: "Waiting" })
   return yield* Reasons.at_capacity({ shared: slice.spec.sharedComponent.name, places: maxConsumers })
+})
+
+/**
+ * Takes a place for a slice that is there already and comes to another shared component: whether there was one.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const join = Effect.fn("Admission.join")(function* (
+  slice: Slice,
+  shared: { readonly name: string; readonly uid: string },
+  maxConsumers: number
+): Effect.fn.Return<boolean, ProvisionError, Client | Settings> {
+  if (maxConsumers === 0) return true
+  const { managementNamespace } = yield* Settings
+  const places = book(shared, managementNamespace)
+  return yield* KubeFailure.classified(Ledger.reserve(places, slice.metadata.uid, maxConsumers))
 })
 
 /**
@@ -152,14 +169,14 @@ export const book = (
 })
 
 const bookOf = (slice: Slice) =>
-  Effect.map(Settings, ({ managementNamespace }) => book(slice.spec.sharedComponent, managementNamespace))
+  Effect.map(Settings, ({ managementNamespace }) => book(sharedComponentOf(slice), managementNamespace))
 
 /** Every record that is past waiting has a place. Asked only where a ledger was lost: it lists the records. */
 const holders = (uid: string, namespace: string): Effect.Effect<ReadonlyArray<string>, KubeError.KubeError, Client> =>
   Client.use((client) => client.list(Slice, { namespace })).pipe(
     Effect.map(({ items }) =>
       items.flatMap((slice) =>
-        slice.spec.sharedComponent.uid === uid && phaseOf(slice) !== "Waiting" ? (slice.metadata.uid ?? []) : []
+        sharedComponentOf(slice).uid === uid && phaseOf(slice) !== "Waiting" ? (slice.metadata.uid ?? []) : []
       )
     )
   )
@@ -171,7 +188,7 @@ const plainly: Read = (ref) => orNone(Client.use((client) => client.get(SharedCo
 /** The shared component as the API server has it now. */
 const present = Effect.fnUntraced(function* (slice: Slice, read: Read = plainly) {
   const { managementNamespace } = yield* Settings
-  const shared = slice.spec.sharedComponent
+  const shared = sharedComponentOf(slice)
   const found = yield* read({ name: shared.name, namespace: managementNamespace })
   if (Option.isNone(found) || found.value.metadata.uid !== shared.uid) {
     return yield* Reasons.replaced({ shared: shared.name })
@@ -207,7 +224,7 @@ const refusal = ({ spec }: Slice, { isClosing, isReady, isStalled }: Found): Pro
 /** Yields with the position unless the slice is the first in line. */
 const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
   const records = yield* Records
-  const line = yield* records.line(slice.spec.sharedComponent.uid)
+  const line = yield* records.line(sharedComponentOf(slice).uid)
   const index = line.findIndex(({ metadata }) => metadata.uid === slice.metadata.uid)
   if (index === 0) return
   // Who was first, got its place and died before it could say so is not sent back to the end.
@@ -219,7 +236,7 @@ const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, sl
 })
 
 const register = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
-  const shared = slice.spec.sharedComponent
+  const shared = sharedComponentOf(slice)
   const { maxConsumers } = yield* usable(slice)
   if (!(yield* take(slice, maxConsumers))) {
     yield* record.writeStatus({ position: 1 })

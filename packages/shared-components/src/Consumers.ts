@@ -5,21 +5,27 @@
  * - S6: a record that is deleted while its environment lives and did not release it goes on serving.
  * - S13: an environment is its UID. A record whose environment is gone without having released it is Orphaned; it is never torn
  *   down by guess, but adopted or released by an annotation that names the UID it is meant for.
+ * - S1: an adopted slice has a place at the shared component that it is of from then on.
  *
  * @since 0.1.0
  */
+import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type * as Kind from "@berth/kube/Kind"
 import * as Disposition from "@berth/provisioners/Disposition"
+import * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
+import * as Admission from "./Admission.ts"
 import * as BindingCopy from "./BindingCopy.ts"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
 import { orNone } from "./internal/request.ts"
+import * as Names from "./Names.ts"
 import { consumerOf, Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
+import { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
 import * as SliceRecord from "./SliceRecord.ts"
 
@@ -37,6 +43,8 @@ type Services = Client | Records | Settings
  * | `deleting` | the record is being deleted, and its environment is gone and had not released it | nothing | annotate the record |
  * | `orphaned` | the environment is gone and had not released it | nothing | annotate the record |
  * | `cannot_adopt` | the annotation names no environment with such a component | nothing | correct the annotation |
+ * | `no_shared_component` | there is nothing that it could be a slice of | looked at when there is | create the shared component |
+ * | `no_room` | all places of the shared component are taken | looked at when one is given back | raise `maxConsumers` |
  *
  * @category vocabularies
  * @since 0.1.0
@@ -54,6 +62,12 @@ export const Reasons = Disposition.vocabulary("consumer", {
   ),
   cannot_adopt: Disposition.userActionRequired(
     "berth.dev/adopt must be the UID of an environment whose component {component} uses {shared}."
+  ),
+  no_shared_component: Disposition.userActionRequired(
+    "There is no shared component {shared}, or it is being deleted: create it before this slice is adopted."
+  ),
+  no_room: Disposition.userActionRequired(
+    "{shared} has no room for this slice: raise its maxConsumers, or give another slice up, before this one is adopted."
   )
 })
 
@@ -174,12 +188,29 @@ const adopt = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slic
   const decoded = yield* Effect.orDie(Environment.decode(environment))
   const target = decoded.status?.namespace
   if (target === undefined) return yield* Reasons.cannot_adopt({ component, shared })
+  const sharedComponentUid = yield* place(slice)
   // Whoever can still read the namespace that the first consumer left behind has no business with the slice any more.
   yield* BindingCopy.remove({ consumer: consumerOf(slice), sliceId: slice.spec.sliceId, uid: slice.metadata.uid })
   yield* ConsumerLabel.write(consumerOf(slice).namespace, { [ConsumerLabel.prefix + slice.spec.sliceId]: null })
-  const adoptedBy = { name: decoded.metadata.name, uid: decoded.metadata.uid, namespace: target }
+  const adoptedBy = { name: decoded.metadata.name, uid: decoded.metadata.uid, namespace: target, sharedComponentUid }
   yield* record.writeSpec({ adoptedBy }, { [adoptAnnotation]: null })
   yield* record.writeStatus({ phase: "Provisioning" })
+})
+
+/** It is counted where it is from now on: at the shared component of its name, which may have another UID than when it was made. */
+const place = Effect.fnUntraced(function* (slice: Slice) {
+  const { managementNamespace: namespace } = yield* Settings
+  const { name } = slice.spec.sharedComponent
+  yield* watchSelf(slice)
+  const found = yield* Manager.input(SharedComponent, { name, namespace })
+  if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) {
+    return yield* Reasons.no_shared_component({ shared: name })
+  }
+  const uid = Identifier.Identifier.make(found.value.metadata.uid ?? "")
+  // Before the places are counted: one that is given back meanwhile is another ledger.
+  yield* Manager.input(Builtin.ConfigMap, { name: Names.ledger(name), namespace })
+  const hasPlace = yield* Admission.join(slice, { name, uid }, found.value.spec.maxConsumers ?? 0)
+  return hasPlace ? uid : yield* Reasons.no_room({ shared: name })
 })
 
 const hasComponent = Effect.fnUntraced(function* (

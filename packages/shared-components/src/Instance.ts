@@ -78,22 +78,24 @@ export const read = Effect.fn("Instance.read")(function* (
 })
 
 /**
- * The same, or what it last was where it is gone.
+ * The same, or what it last was where it is gone, as the first of these shared components that has a backup remembers it.
  *
  * @category operations
  * @since 0.1.0
  */
 export const readOrBackup = Effect.fn("Instance.readOrBackup")(function* (
   reference: Reference,
-  sharedComponent: Names.Identity
+  sharedComponents: ReadonlyArray<Names.Identity>
 ): Effect.fn.Return<Values, ProvisionError, Client | Settings> {
   const { managementNamespace } = yield* Settings
   const found = yield* Manager.input(Builtin.Secret, { name: reference.secret, namespace: reference.namespace })
   if (Option.isSome(found)) return secretData.decoded(found.value)
-  const ref = { name: backupOf(sharedComponent, reference.secret), namespace: managementNamespace }
-  const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
-  if (Option.isNone(kept)) return yield* Reasons.secret_missing(reference)
-  return secretData.decoded(kept.value)
+  for (const sharedComponent of sharedComponents) {
+    const ref = { name: backupOf(sharedComponent, reference.secret), namespace: managementNamespace }
+    const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
+    if (Option.isSome(kept)) return secretData.decoded(kept.value)
+  }
+  return yield* Reasons.secret_missing(reference)
 })
 
 /**

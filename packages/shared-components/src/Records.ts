@@ -34,10 +34,10 @@ export type RawSlice = Kind.Raw<typeof Slice>
  * @category getters
  * @since 0.1.0
  */
-export const consumerOf = <N extends string>({ spec }: { readonly spec: Consumed<N> }): Consumer<N> => ({
-  ...spec.consumer,
-  ...spec.adoptedBy
-})
+export const consumerOf = <N extends string>({ spec }: { readonly spec: Consumed<N> }): Consumer<N> => {
+  const { name, namespace, uid } = spec.adoptedBy ?? spec.consumer
+  return { name, uid, namespace, component: spec.consumer.component }
+}
 
 interface Adopter<N> {
   readonly name: N
@@ -58,6 +58,27 @@ export interface Consumer<N extends string = string> extends Adopter<N> {
 interface Consumed<N extends string> {
   readonly consumer: Consumer<N>
   readonly adoptedBy?: Adopter<N>
+}
+
+/**
+ * What the slice is of: the shared component that it was made at, or the one of the same name that it was adopted with.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const sharedComponentOf = <N extends string>({ spec }: { readonly spec: Sliced<N> }): Identity<N> => ({
+  name: spec.sharedComponent.name,
+  uid: spec.adoptedBy?.sharedComponentUid ?? spec.sharedComponent.uid
+})
+
+interface Identity<N> {
+  readonly name: N
+  readonly uid: N
+}
+
+interface Sliced<N extends string> {
+  readonly sharedComponent: Identity<N>
+  readonly adoptedBy?: { readonly sharedComponentUid?: N }
 }
 
 /**
@@ -109,8 +130,8 @@ export const definitions = ({ managementNamespace, sharedNamespace }: Settings["
       namespaces,
       indexes: {
         consumer: (slice) => [consumerOf(slice).uid],
-        sharedComponent: ({ spec }) => [spec.sharedComponent.uid],
-        inLine: (slice) => (isInLine(slice) ? [slice.spec.sharedComponent.uid] : []),
+        sharedComponent: (slice) => [sharedComponentOf(slice).uid],
+        inLine: (slice) => (isInLine(slice) ? [sharedComponentOf(slice).uid] : []),
         sliceId: ({ spec }) => [spec.sliceId]
       }
     }),

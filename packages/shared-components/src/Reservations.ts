@@ -25,7 +25,15 @@ import { Reasons } from "./internal/environments/reasons.ts"
 import { isPaused } from "./internal/paused.ts"
 import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
-import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records, sharedComponentUidLabel } from "./Records.ts"
+import {
+  consumerOf,
+  environmentUidLabel,
+  phaseOf,
+  type RawSlice,
+  Records,
+  sharedComponentOf,
+  sharedComponentUidLabel
+} from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
 import { Slice } from "./Slice.ts"
@@ -94,8 +102,7 @@ const isKept = ({ spec }: RawSlice): boolean => spec.desired !== "Released"
 const isAdopted = ({ spec }: RawSlice): boolean => spec.adoptedBy !== undefined
 
 /**
- * The record that counts for a component, of those that the environment has. An adopted one may be of an earlier shared component of
- * the name, as after a restored backup: who adopted it has said that it is the one.
+ * The record that counts for a component, of those that the environment has: one that it adopted before its own.
  *
  * @category getters
  * @since 0.1.0
@@ -103,10 +110,7 @@ const isAdopted = ({ spec }: RawSlice): boolean => spec.adoptedBy !== undefined
 export const recordOf = (records: ReadonlyArray<RawSlice>, { component, shared }: Want): RawSlice | undefined => {
   const candidates = records.filter(
     (record) =>
-      isKept(record) &&
-      consumerOf(record).component === component &&
-      record.spec.sharedComponent.name === shared.name &&
-      (isAdopted(record) || record.spec.sharedComponent.uid === shared.uid)
+      isKept(record) && consumerOf(record).component === component && sharedComponentOf(record).uid === shared.uid
   )
   return candidates.find(isAdopted) ?? candidates[0]
 }
@@ -230,7 +234,7 @@ const labelsOf = (uid: string, sharedUid: string, sliceId: string) => ({
 })
 
 const mend = Effect.fnUntraced(function* (consumer: Consumer, record: RawSlice) {
-  const wanted = labelsOf(consumer.uid, record.spec.sharedComponent.uid, record.spec.sliceId)
+  const wanted = labelsOf(consumer.uid, sharedComponentOf(record).uid, record.spec.sliceId)
   const present = record.metadata.labels ?? {}
   if (Object.entries(wanted).every(([key, value]) => present[key] === value)) return
   yield* patch(record, { metadata: { uid: record.metadata.uid, labels: wanted } })

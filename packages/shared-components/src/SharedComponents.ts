@@ -34,7 +34,7 @@ import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Names from "./Names.ts"
-import { isInLine, phaseOf, type RawSlice, Records, sharedComponentUidLabel } from "./Records.ts"
+import { isInLine, phaseOf, type RawSlice, Records, sharedComponentOf, sharedComponentUidLabel } from "./Records.ts"
 import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
 import { SharedComponentProvider } from "./SharedComponentProvider.ts"
@@ -195,7 +195,7 @@ const isLiving = (slice: RawSlice): boolean => phaseOf(slice) !== "Waiting" || s
 const living = (uid: string, namespace: string) =>
   Client.use((client) => client.list(Slice, { namespace, labelSelector: `${sharedComponentUidLabel}=${uid}` })).pipe(
     KubeFailure.classified,
-    Effect.map(({ items }) => items.filter((slice) => slice.spec.sharedComponent.uid === uid && isLiving(slice)))
+    Effect.map(({ items }) => items.filter((slice) => sharedComponentOf(slice).uid === uid && isLiving(slice)))
   )
 
 /** Where a UID is given, only what was made for it. */

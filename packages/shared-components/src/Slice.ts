@@ -43,7 +43,11 @@ const Consumer = Schema.Struct({
 const Adopter = Schema.Struct({
   name: ObjectName.pipe(described("The environment.")),
   uid: Uid.pipe(described("Its UID.")),
-  namespace: Label.pipe(described("Its own namespace."))
+  namespace: Label.pipe(described("Its own namespace.")),
+  sharedComponentUid: optional(
+    "The UID of the shared component of the name that the slice is of since then. It differs where both came from a backup.",
+    Uid
+  )
 })
 
 const Shared = Schema.Struct({

@@ -23,6 +23,7 @@ import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
 import { Reasons } from "./internal/slices/reasons.ts"
 import * as sources from "./internal/slices/sources.ts"
+import { sharedComponentOf } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
 import type { Capsule } from "./Slice.ts"
@@ -97,7 +98,7 @@ const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord): Step
   const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
   yield* revise(record, kept)
   const { capsule, instance, slice } = yield* orders.prepared(record, (reference) =>
-    Instance.readOrBackup(reference, before.spec.sharedComponent)
+    Instance.readOrBackup(reference, [sharedComponentOf(before), before.spec.sharedComponent])
   )
   // Without a kept binding the slice was never bound: its credentials are still where they were made, or nobody has any.
   const credentials = yield* orders.credentialsOf(owner, capsule, kept)

@@ -27,7 +27,7 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import * as Admission from "./Admission.ts"
 import * as Ledger from "./Ledger.ts"
-import { isInLine, type RawSlice, Records } from "./Records.ts"
+import { isInLine, type RawSlice, Records, sharedComponentOf } from "./Records.ts"
 import { sliceIdLabel } from "./ScriptJob.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
@@ -55,9 +55,9 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
   return Manager.make({
     kind: Slice,
     definition: slices,
-    inputs: [providers, sharedComponents, sharedSecrets, slices],
+    inputs: [providers, sharedComponents, sharedSecrets, slices, managementConfigMaps],
     watches: [
-      Watch.mappedEffect(slices, ({ spec }) => front(records, spec.sharedComponent.uid), { when: movesLine }),
+      Watch.mappedEffect(slices, (slice) => front(records, sharedComponentOf(slice).uid), { when: movesLine }),
       Watch.mappedEffect(sharedComponents, ({ metadata }) => front(records, metadata.uid ?? ""), {
         when: opensOrCloses
       }),

@@ -147,6 +147,59 @@ describe("Consumers", () => {
     }).pipe(Bench.test)
   )
 
+  it.effect("S1, S13: a slice that was restored and adopted has a place at the new shared component", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { environment, operator, record } = yield* restored(bench)
+      yield* bench.annotate(record, { [Consumers.adoptAnnotation]: environment.metadata.uid ?? "" })
+      assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
+
+      assert.deepStrictEqual(yield* bench.holders(), [record])
+      yield* bench.environment("late")
+      const late = (yield* bench.slice("late")).metadata.name
+      assert.strictEqual(yield* bench.drive(operator, late, "Waiting"), "Waiting")
+      yield* bench.release(record)
+      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+      assert.strictEqual(yield* bench.drive(operator, late, "Bound"), "Bound")
+      assert.deepStrictEqual(yield* bench.holders(), [late])
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S1, S13: a slice is adopted only when there is a place for it, and then by itself", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { environment, operator, record } = yield* restored(bench)
+      yield* bench.environment("other")
+      const other = (yield* bench.slice("other")).metadata.name
+      assert.strictEqual(yield* bench.drive(operator, other, "Bound"), "Bound")
+      yield* bench.annotate(record, { [Consumers.adoptAnnotation]: environment.metadata.uid ?? "" })
+
+      yield* operator.pass(record)
+      assert.deepStrictEqual([yield* bench.phase(record), yield* bench.reason(record)], ["Orphaned", "no_room"])
+      assert.deepStrictEqual(yield* bench.holders(), [other])
+      yield* bench.release(other)
+      assert.strictEqual(yield* bench.drive(operator, other, "gone"), "gone")
+
+      assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
+      assert.deepStrictEqual(yield* bench.holders(), [record])
+    }).pipe(Bench.test)
+  )
+
+  it.effect("S13: a slice is adopted only where its shared component is", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { environment, operator, record } = yield* restored(bench)
+      yield* bench.remove(SharedComponent, "postgres")
+      yield* bench.annotate(record, { [Consumers.adoptAnnotation]: environment.metadata.uid ?? "" })
+
+      yield* operator.pass(record)
+      assert.strictEqual(yield* bench.reason(record), "no_shared_component")
+      yield* bench.sharedComponent("postgres", 1)
+
+      assert.strictEqual(yield* bench.drive(operator, record, "Bound"), "Bound")
+    }).pipe(Bench.test)
+  )
+
   it.effect("S13, S7: a slice that was restored with other UIDs and no status is torn down when it is released", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)

@@ -4,6 +4,7 @@ import * as Disposition from "@berth/provisioners/Disposition"
 import type * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
+import { sharedComponentOf } from "../../Records.ts"
 import { Settings } from "../../Settings.ts"
 import { SharedComponent } from "../../SharedComponent.ts"
 import { SharedComponentProvider } from "../../SharedComponentProvider.ts"
@@ -17,11 +18,11 @@ const readable = <A>(object: Identifier.Identifier, part: Effect.Effect<A, { rea
   Effect.mapError(part, (error) => Reasons.unreadable({ object }, { why: error.message, cause: error }))
 
 /** Inputs, so that a slice that waits for a person goes on when parameters or the provider are mended. */
-export const sharedComponent = Effect.fnUntraced(function* ({
-  spec
-}: Slice): Effect.fn.Return<SharedComponent, ProvisionError, Client | Settings> {
+export const sharedComponent = Effect.fnUntraced(function* (
+  slice: Slice
+): Effect.fn.Return<SharedComponent, ProvisionError, Client | Settings> {
   const { managementNamespace: namespace } = yield* Settings
-  const { name, uid } = spec.sharedComponent
+  const { name, uid } = sharedComponentOf(slice)
   const found = yield* Manager.input(SharedComponent, { name, namespace })
   if (Option.isNone(found) || found.value.metadata.uid !== uid) {
     return yield* Reasons.missing_shared_component({ shared: name })
