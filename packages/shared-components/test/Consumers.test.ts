@@ -157,7 +157,8 @@ describe("Consumers", () => {
       assert.deepStrictEqual(yield* bench.holders(), [record])
       yield* bench.environment("late")
       const late = (yield* bench.slice("late")).metadata.name
-      assert.strictEqual(yield* bench.drive(operator, late, "Waiting"), "Waiting")
+      yield* operator.pass(late)
+      assert.deepStrictEqual([yield* bench.phase(late), yield* bench.reason(late)], ["Waiting", "at_capacity"])
       yield* bench.release(record)
       assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
       assert.strictEqual(yield* bench.drive(operator, late, "Bound"), "Bound")
