@@ -8,11 +8,14 @@
  * - K9: a deletion that happened while the watch was down is reported, with the last known state.
  * - K10: an object that was observed after a write is never replaced by an older version of it.
  * - K11: indexes are in step with the objects; a lookup costs the size of its answer.
- * - K12: managedFields and the fields of `drop` are not kept.
+ * - K12: managedFields and the fields of `drop` are not kept, and what is not in use is kept packed: a cache takes less memory than its
+ *   objects have characters.
  * - K20: what cannot be listed or watched is said in the log and in `status`, with kind and verb, and retried for ever.
  *
  * **Caveats**
  * - Cached objects are shared: treat them as the immutable values that their types say they are.
+ * - Of a cache with more than 2 MB of JSON, the objects that were not used of late are unpacked and parsed when they are read: some
+ *   tens of microseconds each. Prefer an index or a namespace to a list of everything. Two reads may then give two equal objects.
  * - An object without its dropped fields must not be written back by `update`; patch or apply instead.
  * - Order of versions is known where they are integers (Kubernetes 1.35, and every server on etcd before). Elsewhere K10
  *   holds only until the next event of the object.
@@ -169,12 +172,14 @@ const parts = <O extends KubeObject, I extends string>({ options, type }: Defini
     selects: Selector.make(options),
     publish: feed.publish
   })
-  const subscribe = (handler: Feed.Handler<O>) => {
-    const present = store
-      .list()
-      .map((object): Change<O> => ({ _tag: "Added", object, previous: undefined, initial: true }))
-    return feed.add(handler, present)
+  /** One after the other: all of them at once would be in memory at once. */
+  function* present(): Iterable<Change<O>> {
+    for (const key of store.keys()) {
+      const object = store.get(key)
+      if (object !== undefined) yield { _tag: "Added", object, previous: undefined, initial: true }
+    }
   }
+  const subscribe = (handler: Feed.Handler<O>) => feed.add(handler, present())
   return { feed, store, replica, subscribe, trim: Trim.make(type, options) }
 }
 

@@ -585,6 +585,37 @@ describe("Cache", () => {
     })
   )
 
+  it.effect(
+    "K12: of a large cache only what was used of late is kept as objects, and everything reads as it was written",
+    () =>
+      Effect.gen(function* () {
+        const filler = Array.from({ length: 500 }, (_, line) => `line ${line} of the settings`).join("\n")
+        const written = new Map<string, KubeObject>()
+        const { cache } = yield* synced(things, (server) => {
+          for (let index = 0; index < 600; index++) {
+            const annotations = { filler, index: String(index) }
+            const thing = server.set(`thing-${index}`, { metadata: { annotations }, spec: { color: `c${index % 50}` } })
+            written.set(thing.metadata.name, thing)
+          }
+        })
+        const read = (index: number) =>
+          Effect.map(cache.get({ namespace: "shop", name: `thing-${index}` }), Option.getOrThrow)
+        const first = yield* read(0)
+        const second = yield* read(0)
+        yield* Effect.forEach(written.keys(), (name) => cache.get({ namespace: "shop", name }))
+        const third = yield* read(0)
+
+        const all = yield* cache.list("shop")
+        const red = yield* cache.byIndex("color", "c7")
+
+        assert.strictEqual(second, first)
+        assert.notStrictEqual(third, first)
+        assert.deepStrictEqual(third, first)
+        assert.deepStrictEqual(new Map(all.map((thing) => [thing.metadata.name, thing])), written)
+        assert.deepStrictEqual(names(red), names([...written.values()].filter((_, index) => index % 50 === 7)))
+      })
+  )
+
   it.effect("K12: metadata only: asked for, kept and typed so, also after an own write", () =>
     Effect.gen(function* () {
       const { cache, server } = yield* synced(Cache.define(Thing, { metadataOnly: true }), (server) => {

@@ -12,7 +12,7 @@ export type Handler<O extends KubeObject> = (change: Change<O>) => void
 export interface Feed<O extends KubeObject> {
   readonly publish: (change: Change<O>) => void
   /** Tells the handler of the present first. */
-  readonly add: (handler: Handler<O>, present: ReadonlyArray<Change<O>>) => () => void
+  readonly add: (handler: Handler<O>, present: Iterable<Change<O>>) => () => void
   readonly fault: (thrown: unknown) => void
   /** What was thrown since the last call. */
   readonly takeFaults: () => ReadonlyArray<unknown>

@@ -98,8 +98,9 @@ const fromServer = <O extends KubeObject>({ goneBy, overtaken, put, remove, stor
   const endList = (partition: Partition, resourceVersion: string): void => {
     const { goneBefore = [], seen, written } = partition.listing ?? {}
     for (const key of store.keys(partition.namespace)) {
+      if (seen?.has(key) === true) continue
       const current = store.get(key)
-      if (current === undefined || seen?.has(key) === true) continue
+      if (current === undefined) continue
       const newer = written?.has(key) === true && isOlder(resourceVersion, current.metadata.resourceVersion)
       if (!newer) remove(key, current)
     }

@@ -1,6 +1,13 @@
-/** Objects by key, by namespace and by the declared indexes. Every lookup costs the size of its answer. */
+/**
+ * Objects by key, by namespace and by the declared indexes. Every lookup costs the size of its answer.
+ *
+ * They are kept as JSON in an archive, and as values only while they are in use, since as values they take several times the memory.
+ * Indexes are computed once, when an object arrives.
+ */
 import type { KubeObject } from "../KubeObject.ts"
 import * as KubeObjects from "../KubeObject.ts"
+import * as Archive from "./archive.ts"
+import * as Recent from "./recent.ts"
 
 /** What an index files an object under. */
 export type Indexer<O extends KubeObject> = (object: O) => ReadonlyArray<string>
@@ -14,6 +21,12 @@ export interface Store<O extends KubeObject> {
   readonly byIndex: (name: string, value: string) => ReadonlyArray<O>
   readonly size: () => number
 }
+
+/**
+ * So many characters of objects that were used of late are kept as values, and at most twice as many. A smaller cache never parses
+ * anything again.
+ */
+const recentCharsMax = 2 * 1024 * 1024
 
 /** Which keys are filed under which value. */
 const filing = () => {
@@ -44,7 +57,8 @@ export const make = <O extends KubeObject>(
   indexers: Readonly<Record<string, Indexer<O>>>,
   fault: (thrown: unknown) => void
 ): Store<O> => {
-  const objects = new Map<string, O>()
+  const archive = Archive.make()
+  const recent = Recent.make<O>(recentCharsMax)
   const namespaces = filing()
   const indexes = new Map<string, Index<O>>(
     Object.entries(indexers).map(([name, valuesOf]) => [name, { valuesOf, filed: filing(), values: new Map() }])
@@ -67,33 +81,47 @@ export const make = <O extends KubeObject>(
   }
 
   const put = (key: string, object: O): void => {
-    objects.set(key, object)
+    const text = JSON.stringify(object)
+    archive.put(key, text)
+    recent.set(key, object, text.length)
     namespaces.file(key, object.metadata.namespace ?? "")
     for (const index of indexes.values()) refile(index, key, valuesOf(index, object))
   }
 
   const remove = (key: string): void => {
-    objects.delete(key)
+    archive.delete(key)
+    recent.delete(key)
     namespaces.unfile(key, KubeObjects.fromKey(key).namespace ?? "")
     for (const index of indexes.values()) refile(index, key, noValues)
   }
 
-  const at = (keys: Iterable<string>): ReadonlyArray<O> => {
-    const found: Array<O> = []
-    for (const key of keys) {
-      const object = objects.get(key)
-      if (object !== undefined) found.push(object)
-    }
-    return found
+  const revive = (key: string, text: string): O => {
+    const object = JSON.parse(text) as O
+    recent.set(key, object, text.length)
+    return object
+  }
+
+  const get = (key: string): O | undefined => {
+    const used = recent.get(key)
+    if (used !== undefined) return used
+    const text = archive.get(key)
+    return text === undefined ? undefined : revive(key, text)
+  }
+
+  const at = (keys: ReadonlyArray<string>): ReadonlyArray<O> => {
+    const used = keys.map(recent.get)
+    const rest = keys.filter((_, index) => used[index] === undefined)
+    const revived = new Map(archive.getAll(rest).map(([key, text]) => [key, revive(key, text)]))
+    return keys.flatMap((key, index) => used[index] ?? revived.get(key) ?? [])
   }
 
   return {
-    get: (key) => objects.get(key),
+    get,
     put,
     remove,
-    list: (namespace) => (namespace === undefined ? [...objects.values()] : at(namespaces.keys(namespace))),
-    keys: (namespace) => (namespace === undefined ? objects.keys() : namespaces.keys(namespace)),
-    byIndex: (name, value) => at(indexes.get(name)?.filed.keys(value) ?? []),
-    size: () => objects.size
+    list: (namespace) => at([...(namespace === undefined ? archive.keys() : namespaces.keys(namespace))]),
+    keys: (namespace) => (namespace === undefined ? archive.keys() : namespaces.keys(namespace)),
+    byIndex: (name, value) => at([...(indexes.get(name)?.filed.keys(value) ?? [])]),
+    size: archive.size
   }
 }
