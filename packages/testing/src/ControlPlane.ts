@@ -27,6 +27,7 @@ import * as Transport from "@berth/kube/Transport"
 import type { Draft } from "@berth/kube/KubeObject"
 import { Context, Data, Effect, Scope } from "effect"
 import { BinariesMissing as Missing, find } from "./internal/controlPlane/binaries.ts"
+import * as etcd from "./internal/controlPlane/etcd.ts"
 import * as flags from "./internal/controlPlane/flags.ts"
 import * as pki from "./internal/controlPlane/pki.ts"
 import { kubeconfigOf } from "./internal/controlPlane/kubeconfig.ts"
@@ -111,6 +112,11 @@ export class ControlPlane extends Context.Service<
     readonly kubeconfig: string
     /** For anybody: RBAC says what they may do. */
     readonly connectionFor: (user: User) => Connection.Connection
+    /**
+     * Makes etcd forget every version but the newest, which the API server does by itself every five minutes. What the API
+     * server remembers on its own is not touched: give it `--watch-cache-sizes=configmaps#0` for a kind that is to meet 410.
+     */
+    readonly compact: Effect.Effect<void>
     /** Ends the API server at once and starts it again on the same port. */
     readonly restartApiServer: Effect.Effect<void, ControlPlaneError>
   }
@@ -233,8 +239,8 @@ export const make = Effect.fn("ControlPlane.make")(function* (
 ): Effect.fn.Return<ControlPlane["Service"], ControlPlaneError, Scope.Scope> {
   const binaries = yield* find(options.binaries)
   const folder = yield* LocalProcess.temporaryFolder("berth-control-plane")
-  const [etcd = 0, peer = 0, api = 0, controllers = 0] = yield* freePorts(4)
-  const places = { folder, etcd, peer, api, controllers }
+  const [etcdPort = 0, peer = 0, api = 0, controllers = 0] = yield* freePorts(4)
+  const places = { folder, etcd: etcdPort, peer, api, controllers }
   const authority = pki.authority("berth-control-plane")
   yield* writeCredentials(folder, authority)
 
@@ -275,7 +281,8 @@ export const make = Effect.fn("ControlPlane.make")(function* (
     yield* current.running.ended
     current = yield* Scope.provide(startApiServer, scope)
   })
-  return { url, connection, kubeconfig: kubeconfigFor(admin), connectionFor, restartApiServer }
+  const compact = etcd.compact(flags.etcdUrl(places))
+  return { url, connection, kubeconfig: kubeconfigFor(admin), connectionFor, compact, restartApiServer }
 })
 
 const define = (connection: Connection.Connection, definitions: NonNullable<Options["definitions"]>) =>

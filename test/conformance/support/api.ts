@@ -9,6 +9,8 @@ export interface Sent {
   /** Default: JSON; of a PATCH: a merge patch. */
   readonly type?: string
   readonly accept?: string
+  /** The user for whom the administrator asks. */
+  readonly as?: string
 }
 
 export interface Answer {
@@ -69,6 +71,10 @@ const parsed = (text: string): Json => {
   }
 }
 
+/** What differs from run to run is not told. */
+const labelOf = (path: string) =>
+  path.replace(/([?&]continue=)[^&]+/u, "$1<token>").replace(/([?&]resourceVersion=)[1-9]\d*/u, "$1<version>")
+
 const about = { verb: "conformance", resource: "", namespace: undefined, name: undefined }
 
 const isEstablished = ({ body }: Answer) => {
@@ -98,6 +104,7 @@ export const make = Effect.fnUntraced(function* (names: { readonly namespace: st
       headers: {
         accept: sent.accept ?? "application/json",
         "user-agent": "conformance/1",
+        ...(sent.as === undefined ? {} : { "impersonate-user": expand(sent.as) }),
         ...(body === undefined
           ? {}
           : { "content-type": sent.type ?? (method === "PATCH" ? types.merge : "application/json") })
@@ -115,9 +122,7 @@ export const make = Effect.fnUntraced(function* (names: { readonly namespace: st
     Effect.tap(quietly(method, path, body, sent), (answer) =>
       Effect.sync(() => {
         const { status, warning } = answer
-        const label = path
-          .replace(/([?&]continue=)[^&]+/u, "$1<token>")
-          .replace(/([?&]resourceVersion=)[1-9]\d*/u, "$1<version>")
+        const label = labelOf(path)
         const entry = { request: `${method} ${label}`, status, body: answer.body }
         entries.push(warning === undefined ? entry : { ...entry, warning: reduce(warning) })
       })
@@ -137,9 +142,8 @@ export const make = Effect.fnUntraced(function* (names: { readonly namespace: st
         ),
         { capacity: "unbounded" }
       )
-      const label = path.replace(/([?&]resourceVersion=)[1-9]\d*/u, "$1<version>")
       const written = (found: ReadonlyArray<Json>) => {
-        entries.push({ request: `WATCH ${label}`, status: 200, body: found })
+        entries.push({ request: `WATCH ${labelOf(path)}`, status: 200, body: found })
         return found
       }
       const quietly = (count: number) => Effect.orDie(Stream.runCollect(Stream.take(Stream.fromQueue(lines), count)))

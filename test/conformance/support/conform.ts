@@ -27,6 +27,11 @@ const isRecording = process.env["BERTH_RECORD"] === "1"
 const timeout = 120_000
 const knownDifferences = readFileSync(new URL("../../../docs/embedded-api.md", import.meta.url), "utf8")
 
+export interface Options {
+  /** The embedded cluster, where it is not to be the plain one. */
+  readonly embedded?: Layer.Layer<Cluster.Cluster>
+}
+
 const transport = Layer.unwrap(Effect.map(Cluster.Cluster, ({ connection }) => transportLayer(connection)))
 
 /** A namespace and an API group of its own; both are gone afterwards, also from a cluster that stays. */
@@ -48,7 +53,7 @@ const record = (file: URL, title: string, entries: ReadonlyArray<Entry>) =>
   writeFileSync(file, `${JSON.stringify({ ...read(file), [title]: entries }, undefined, 1)}\n`)
 
 /** Declares the tests of these cases. */
-export const conform = (topic: string, cases: Cases): void => {
+export const conform = (topic: string, cases: Cases, options: Options = {}): void => {
   const file = new URL(`../recorded/${topic}.json`, import.meta.url)
   describe(topic, () => {
     it("T4: whatever was recorded has its case", () => {
@@ -67,7 +72,8 @@ export const conform = (topic: string, cases: Cases): void => {
         assert.isNotEmpty(found, `no longer so: ${differs}`)
         assert.include(knownDifferences, differs, "docs/embedded-api.md has to say it")
       })
-      it.live(title, () => Effect.provide(test, Layer.provide(transport, layer)), timeout)
+      const cluster = kind === "embedded" ? (options.embedded ?? layer) : layer
+      it.live(title, () => Effect.provide(test, Layer.provide(transport, cluster)), timeout)
     }
   })
 }

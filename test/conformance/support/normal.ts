@@ -71,13 +71,19 @@ const makeText = () => {
       .replace(generated, "gen-*****")
 }
 
+/** By what is the same on every server, in whichever order it prints the fields. */
+const sortKey = (item: Json): string => {
+  const { apiVersion, field, manager, message, operation, reason, subresource } = isRecord(item) ? item : {}
+  return JSON.stringify([manager, operation, subresource, apiVersion, field, reason, message])
+}
+
 /** Lists whose order comes from a map or from the second in which something was written. */
 const inOrder = (value: Json): Json =>
   Array.isArray(value)
-    ? value
-        .map((item: Json) => [JSON.stringify(item), item] as const)
-        .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([, item]) => item)
+    ? value.toSorted((a: Json, b: Json) => {
+        const [left, right] = [sortKey(a), sortKey(b)]
+        return left < right ? -1 : left > right ? 1 : 0
+      })
     : value
 
 /** The same entries without uids, versions, times, tokens and random names. */

@@ -13,10 +13,12 @@ const loopback = "127.0.0.1"
 
 export const apiUrl = ({ api }: Places): string => `https://${loopback}:${api}`
 
+export const etcdUrl = ({ etcd }: Places): string => `http://${loopback}:${etcd}`
+
 const file = ({ folder }: Places, name: string): string => join(folder, "pki", name)
 
 export const etcd = (places: Places): ReadonlyArray<string> => {
-  const client = `http://${loopback}:${places.etcd}`
+  const client = etcdUrl(places)
   const peer = `http://${loopback}:${places.peer}`
   return [
     "--name=berth",
@@ -33,7 +35,7 @@ export const etcd = (places: Places): ReadonlyArray<string> => {
 }
 
 export const apiServer = (places: Places, further: ReadonlyArray<string>): ReadonlyArray<string> => [
-  `--etcd-servers=http://${loopback}:${places.etcd}`,
+  `--etcd-servers=${etcdUrl(places)}`,
   `--bind-address=${loopback}`,
   `--secure-port=${places.api}`,
   "--endpoint-reconciler-type=none",

@@ -16,6 +16,7 @@ const BLANKS: { readonly [kind: string]: JsonObject } = {
   Pod: { spec: { containers: null }, status: {} },
   PodTemplate: { template: TEMPLATE },
   Service: { spec: {}, status: { loadBalancer: {} } },
+  ResourceQuota: { spec: {}, status: {} },
   PersistentVolumeClaim: { spec: { resources: {} }, status: {} },
   "Deployment.apps": { spec: { selector: null, template: TEMPLATE, strategy: {} }, status: {} },
   "ReplicaSet.apps": { spec: { selector: null, template: TEMPLATE }, status: { replicas: 0 } },

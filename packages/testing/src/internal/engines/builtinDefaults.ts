@@ -7,6 +7,7 @@
  * @since 0.1.0
  */
 import { Buffer } from "node:buffer"
+import { spellQuantities } from "./builtinQuantities.ts"
 import {
   arrayOf,
   clone,
@@ -27,6 +28,7 @@ import { defaultPod, defaultPodSpec, fill } from "./podDefaults.ts"
  */
 export const decodeBuiltin = (kind: string, object: unknown): JsonObject => {
   const result = objectOf(withoutNulls(clone(object)))
+  spellQuantities(kind, result)
   DEFAULTS[kind]?.(result)
   dropEmpty(objectOf(result["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"])
   return result
@@ -134,7 +136,7 @@ const defaultCronJob = (object: JsonObject): void => {
 }
 
 const defaultSecret = (object: JsonObject): void => {
-  fill(object, { type: "Opaque" })
+  if (stringOf(object["type"]) === "") object["type"] = "Opaque"
   const texts = objectOf(object["stringData"])
   delete object["stringData"]
   for (const [key, value] of Object.entries(texts)) {
@@ -195,6 +197,20 @@ const defaultRole = (object: JsonObject): void => {
   if (arrayOf(object["rules"]).length === 0) object["rules"] = null
 }
 
+const defaultDefinition = (object: JsonObject): void => {
+  const spec = child(object, "spec")
+  const names = child(spec, "names")
+  const kind = stringOf(names["kind"])
+  if (stringOf(names["singular"]) === "") names["singular"] = kind.toLowerCase()
+  if (stringOf(names["listKind"]) === "") names["listKind"] = `${kind}List`
+  fill(spec, { conversion: { strategy: "None" } })
+}
+
+const defaultQuota = (object: JsonObject): void => {
+  child(object, "spec")
+  fill(object, { status: {} })
+}
+
 const DEFAULTS: { readonly [kind: string]: (object: JsonObject) => void } = {
   Secret: defaultSecret,
   Namespace: defaultNamespace,
@@ -215,5 +231,7 @@ const DEFAULTS: { readonly [kind: string]: (object: JsonObject) => void } = {
   [`RoleBinding.${RBAC}`]: defaultBinding,
   [`ClusterRoleBinding.${RBAC}`]: defaultBinding,
   "NetworkPolicy.networking.k8s.io": defaultNetworkPolicy,
-  "PodDisruptionBudget.policy": defaultBudget
+  "PodDisruptionBudget.policy": defaultBudget,
+  ResourceQuota: defaultQuota,
+  "CustomResourceDefinition.apiextensions.k8s.io": defaultDefinition
 }

@@ -8,7 +8,7 @@
  */
 import { OBJECT_META } from "./objectMeta.ts"
 import { podSpec } from "./podSchema.ts"
-import { atomicList, keyedList, labelSelector, setList, stringMap, struct, text, whole } from "./schemaParts.ts"
+import { atomicList, keyedList, labelSelector, stringMap, struct, text, whole } from "./schemaParts.ts"
 import type { Schema } from "./schema.ts"
 
 const podTemplate = struct({ metadata: OBJECT_META, spec: podSpec })
@@ -130,7 +130,7 @@ const SCHEMAS: { readonly [kind: string]: Schema } = {
   }),
   "CustomResourceDefinition.apiextensions.k8s.io": struct({
     spec: struct({ versions: atomicList, names: struct({ shortNames: atomicList, categories: atomicList }) }),
-    status: struct({ conditions: keyedList(["type"], "type", struct({ type: text })), storedVersions: setList })
+    status: struct({ conditions: keyedList(["type"], "type", struct({ type: text })), storedVersions: atomicList })
   })
 }
 

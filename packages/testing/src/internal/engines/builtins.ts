@@ -11,7 +11,7 @@ import { checkCrd } from "./crdCheck.ts"
 import { validateConfigMap, validateSecret } from "./dataValidation.ts"
 import { isObject, type JsonObject, objectOf } from "./json.ts"
 import { validateMetadata } from "./metadataValidation.ts"
-import { validateLabel, validateNamespaceName, validatePathSegment, validateSubdomain } from "./names.ts"
+import { validateNamespaceName, validatePathSegment, validateSubdomain } from "./names.ts"
 import {
   validateBudget,
   validateClaim,
@@ -47,7 +47,7 @@ const RULES: { readonly [kind: string]: Rules } = {
   ConfigMap: { check: validateConfigMap },
   Secret: { check: validateSecret },
   Namespace: { name: validateNamespaceName },
-  Service: { check: validateService, name: validateLabel },
+  Service: { check: validateService, name: validateNamespaceName },
   Pod: { check: (object) => validatePodSpec(objectOf(object["spec"]), "spec") },
   PersistentVolumeClaim: { check: validateClaim },
   "Deployment.apps": { check: validateDeployment },

@@ -79,7 +79,7 @@ export const tooLong = (field: string, max: number): Cause => ({
 export const tooMany = (field: string, actual: number, max: number): Cause => ({
   field,
   reason: "FieldValueTooMany",
-  message: `Too many: ${actual}: must have at most ${max} items`
+  message: `Too many: ${actual}: must have at most ${max} ${max === 1 ? "item" : "items"}`
 })
 
 /** The `message` of the Status that carries these causes; `kind` is `Kind.group`, or `Kind` in the core group. */

@@ -21,7 +21,8 @@ import type { Schema, ValidationRule } from "./schema.ts"
 
 /** All rules of a schema. */
 export interface CelRules {
-  readonly validate: (object: unknown, old: Old) => ReadonlyArray<Cause>
+  /** What did not change is judged as well, but only `tolerated`. */
+  readonly validate: (object: unknown, old: Old, tolerated?: (cause: Cause) => void) => ReadonlyArray<Cause>
 }
 
 interface CompiledRule {
@@ -43,7 +44,11 @@ interface Site {
 /** Compiles the rules of a schema; undefined when it has none. */
 export const celRules = (schema: Schema): CelRules | undefined => {
   const site = compileSite({ ...schema, properties: { ...schema.properties, ...RESOURCE_MEMBERS } })
-  return site === undefined ? undefined : { validate: (object, old) => validateSite(site, object, old, "") }
+  return site === undefined
+    ? undefined
+    : {
+        validate: (object, old, tolerated = () => undefined) => validateSite({ site, old, path: "", tolerated }, object)
+      }
 }
 
 const compileSite = (schema: Schema): Site | undefined => {
@@ -75,44 +80,61 @@ const compileRule = (rule: ValidationRule): ReadonlyArray<CompiledRule> => {
   ]
 }
 
-const validateSite = (site: Site, value: unknown, old: Old, path: string): ReadonlyArray<Cause> => {
+/** Where a value stands, and what it was before. */
+interface Visit {
+  readonly site: Site
+  readonly old: Old
+  readonly path: string
+  readonly tolerated: (cause: Cause) => void
+}
+
+const validateSite = (visit: Visit, value: unknown): ReadonlyArray<Cause> => {
   if (value === null || value === undefined) return []
-  const isSame = old !== undefined && equal(old.value, value)
-  const own = site.rules.length === 0 ? [] : runRules(site, value, old, path, isSame)
+  const { old, path, site } = visit
+  const own = site.rules.length === 0 ? [] : runRules(visit, value)
   if (isArray(value) && site.items !== undefined) {
     const items = site.items
     const olds = correlate(old, site.schema)
     return [
       ...own,
-      ...value.flatMap((item, index) => validateSite(items, item, oldItem(olds, item), `${path}[${index}]`))
+      ...value.flatMap((item, index) =>
+        validateSite({ ...visit, site: items, old: oldItem(olds, item), path: `${path}[${index}]` }, item)
+      )
     ]
   }
   if (!isObject(value)) return own
   const below = Object.keys(value).flatMap((key) => {
     const member = site.members.get(key)
+    const before = oldMember(old, key)
     if (member !== undefined)
-      return validateSite(member, value[key], oldMember(old, key), path === "" ? key : `${path}.${key}`)
+      return validateSite(
+        { ...visit, site: member, old: before, path: path === "" ? key : `${path}.${key}` },
+        value[key]
+      )
     const isNamed = site.schema.properties !== undefined && Object.hasOwn(site.schema.properties, key)
     return site.values === undefined || isNamed
       ? []
-      : validateSite(site.values, value[key], oldMember(old, key), `${path}[${key}]`)
+      : validateSite({ ...visit, site: site.values, old: before, path: `${path}[${key}]` }, value[key])
   })
   return [...own, ...below]
 }
 
-const runRules = (site: Site, value: unknown, old: Old, path: string, isSame: boolean): ReadonlyArray<Cause> => {
+const runRules = ({ old, path, site, tolerated }: Visit, value: unknown): ReadonlyArray<Cause> => {
+  const isSame = old !== undefined && equal(old.value, value)
   const self = toCel(value, site.schema, toDuration)
   const oldSelf = old === undefined || old.value === null ? undefined : toCel(old.value, site.schema, toDuration)
   return site.rules.flatMap((compiled) => {
-    // An unchanged value is not judged again by rules that look only at it.
-    if (isSame && !compiled.isTransition) return []
     const optional = compiled.rule.optionalOldSelf === true
     if (compiled.isTransition && oldSelf === undefined && !optional) return []
     const context = {
       self,
       oldSelf: optional ? (oldSelf === undefined ? Optional.none() : Optional.of(oldSelf)) : oldSelf
     }
-    return runRule(compiled, context, site, value, path)
+    const causes = runRule(compiled, context, site, value, path)
+    // An unchanged value is refused by none of the rules that look only at it.
+    if (!isSame || compiled.isTransition) return causes
+    causes.forEach(tolerated)
+    return []
   })
 }
 

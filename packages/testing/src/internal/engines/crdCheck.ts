@@ -24,27 +24,39 @@ const isEstablished = (crd: unknown): boolean =>
     (condition) => at(condition, "type") === "Established" && at(condition, "status") === "True"
   )
 
-/** What cannot be changed any more. */
-const checkChange = (crd: unknown, old: unknown): ReadonlyArray<Cause> => {
-  const names = arrayOf(at(crd, "spec", "versions")).map((version) => at(version, "name"))
-  const stored = arrayOf(at(crd, "status", "storedVersions")).flatMap((version, index) =>
-    names.includes(version)
+/** The versions that objects may be stored in: the present one is among them, and all of them are there. */
+const checkStored = (crd: unknown): ReadonlyArray<Cause> => {
+  // Only the server says where objects are stored: nothing is judged before it has.
+  if (at(crd, "status") === undefined) return []
+  const stored = arrayOf(at(crd, "status", "storedVersions"))
+  const path = "status.storedVersions"
+  if (stored.length === 0) return [invalid(path, null, "must have at least one stored version")]
+  const left = new Map(stored.map((version, index) => [version, index]))
+  const lacking = arrayOf(at(crd, "spec", "versions")).flatMap((version) => {
+    const name = at(version, "name")
+    // A version that is named twice is found once only.
+    const isThere = left.delete(name)
+    return isThere || at(version, "storage") !== true
       ? []
-      : [
-          invalid(
-            `status.storedVersions[${index}]`,
-            version,
-            `missing from spec.versions; ${String(version)} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${String(version)} and removes ${String(version)} from status.storedVersions`
-          )
-        ]
+      : [invalid(path, stored, `must have the storage version ${String(name)}`)]
+  })
+  const missing = [...left].map(([version, index]) =>
+    invalid(
+      `${path}[${index}]`,
+      version,
+      `missing from spec.versions; ${String(version)} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${String(version)} and removes ${String(version)} from status.storedVersions`
+    )
   )
-  const fixed = [["scope"], ["names", "kind"]].flatMap((path) => {
+  return [...lacking, ...missing]
+}
+
+/** What cannot be changed any more. */
+const checkChange = (crd: unknown, old: unknown): ReadonlyArray<Cause> =>
+  [["scope"], ["names", "kind"]].flatMap((path) => {
     const value = at(crd, "spec", ...path)
     const isChanged = isEstablished(old) && value !== at(old, "spec", ...path)
     return isChanged ? [invalid(`spec.${path.join(".")}`, value, "field is immutable")] : []
   })
-  return [...stored, ...fixed]
-}
 
 /**
  * What is wrong with a CustomResourceDefinition; none means that it is accepted. `old` is the stored one of an update.
@@ -60,9 +72,15 @@ export const checkCrd = (crd: unknown, old?: unknown): ReadonlyArray<Cause> => {
         isObject(schema) ? checkRoot(schema, `spec.versions[${index}].schema.openAPIV3Schema`) : []
       )
   const missing = schemas.flatMap((schema, index) =>
-    isObject(schema) ? [] : [required(`spec.versions[${index}].schema.openAPIV3Schema`, "schemas are required")]
+    isObject(schema) ? [] : [required(`spec.versions[${index}].schema.openAPIV3Schema`)]
   )
-  return [...checkNames(objectOf(crd)), ...missing, ...own, ...(old === undefined ? [] : checkChange(crd, old))]
+  return [
+    ...checkNames(objectOf(crd)),
+    ...missing,
+    ...own,
+    ...checkStored(crd),
+    ...(old === undefined ? [] : checkChange(crd, old))
+  ]
 }
 
 /** Where a schema stands in a CustomResourceDefinition. */
@@ -70,6 +88,8 @@ interface Place {
   readonly path: string
   /** Inside `allOf`, `anyOf`, `oneOf` or `not`, where only value validations may stand. */
   readonly isNested: boolean
+  /** Inside an int-or-string, where the two types may be named. */
+  readonly isUnion?: boolean
 }
 
 const checkRoot = (schema: Schema, path: string): ReadonlyArray<Cause> => {
@@ -98,11 +118,11 @@ const checkSchema = (schema: Schema, place: Place): ReadonlyArray<Cause> => [
   ...childrenOf(schema, place).flatMap(([child, below]) => checkSchema(child, below))
 ]
 
-const childrenOf = (schema: Schema, { path, isNested }: Place): ReadonlyArray<readonly [Schema, Place]> => {
+const childrenOf = (schema: Schema, { path, isNested, isUnion }: Place): ReadonlyArray<readonly [Schema, Place]> => {
   const nested = (name: "allOf" | "anyOf" | "oneOf") =>
     (schema[name] ?? []).map((child, index): readonly [Schema, Place] => [
       child,
-      { path: `${path}.${name}[${index}]`, isNested: true }
+      { path: `${path}.${name}[${index}]`, isNested: true, isUnion: isUnion === true || isIntOrString(schema) }
     ])
   const values = schema.additionalProperties
   return [
@@ -177,9 +197,10 @@ const STRUCTURAL_ONLY = [
 
 const INT_OR_STRING: ReadonlyArray<Schema> = [{ type: "integer" }, { type: "string" }]
 
-const checkNested = (schema: Schema, { path }: Place): ReadonlyArray<Cause> => {
+const checkNested = (schema: Schema, { path, isUnion }: Place): ReadonlyArray<Cause> => {
   // `anyOf: [{type: integer}, {type: string}]` is how int-or-string is spelt.
-  if (/\.anyOf\[[01]\]$/u.test(path) && INT_OR_STRING.some((branch) => equal(branch, schema))) return []
+  if (isUnion === true && /\.anyOf\[[01]\]$/u.test(path) && INT_OR_STRING.some((branch) => equal(branch, schema)))
+    return []
   return STRUCTURAL_ONLY.filter((key) => Object.hasOwn(schema, key)).map((key) =>
     forbidden(`${path}.${key}`, `must be ${key === "default" ? "undefined" : "empty"} to be structural`)
   )

@@ -51,6 +51,8 @@ const checkVersions = (crd: JsonObject): ReadonlyArray<Cause> => {
   }
   return [
     ...causes,
+    // The first one is told of under the name that it had in older definitions as well.
+    ...names.slice(0, 1).flatMap((name) => validateLabel1035(name).map((why) => invalid("spec.version", name, why))),
     ...names.flatMap((name, index) =>
       validateLabel1035(name).map((why) => invalid(`spec.versions[${index}].name`, name, why))
     )

@@ -7,37 +7,24 @@
  *
  * **Caveats**
  * - Entries of other API versions are taken as if their paths were the same in this one.
- * - The migration from client-side apply's annotation is left to the client.
  *
  * @since 0.1.0
  */
-import {
-  arrayOf,
-  at,
-  canonical,
-  clone,
-  compareText,
-  equal,
-  isObject,
-  isString,
-  type JsonObject,
-  objectOf,
-  stringOf,
-  withoutNulls
-} from "./json.ts"
+import { arrayOf, at, clone, compareText, equal, isObject, type JsonObject, objectOf, withoutNulls } from "./json.ts"
 import {
   difference,
   EMPTY,
   type FieldPath,
   type FieldSet,
-  fromFieldsV1,
   intersection,
+  makeSet,
   printPath,
-  toFieldsV1,
   union,
   withoutTrees
 } from "./fieldSet.ts"
 import { compare, fieldPath, fieldsOf, merge, removeFields, withNamedParents } from "./fieldWalk.ts"
+import * as LastApplied from "./lastApplied.ts"
+import { capped, decode, encode, type Entry, identityOf, type Managers } from "./managers.ts"
 import { withObjectMeta } from "./objectMeta.ts"
 import type { Schema } from "./schema.ts"
 
@@ -73,25 +60,10 @@ export interface Conflict {
   /** The manager as the server names it: `"kubectl" using v1`. */
   readonly manager: string
   readonly field: string
+  readonly path: FieldPath
 }
 
 export type Applied = { readonly ok: JsonObject } | { readonly conflicts: ReadonlyArray<Conflict> }
-
-/** One entry of `managedFields`. */
-interface Entry {
-  readonly manager: string
-  readonly operation: string
-  readonly apiVersion: string
-  readonly subresource: string
-  readonly time: string | undefined
-  readonly set: FieldSet
-}
-
-/** Entries by their identity: an applier keeps its entry across API versions. */
-type Managers = Map<string, Entry>
-
-const identityOf = (entry: Omit<Entry, "set" | "time">): string =>
-  canonical([entry.manager, entry.operation, entry.operation === "Apply" ? "" : entry.apiVersion, entry.subresource])
 
 /** The fields that nobody manages, since the server itself writes them. */
 const UNMANAGED: ReadonlyArray<FieldPath> = [
@@ -117,41 +89,6 @@ const managedOnly = (set: FieldSet, writer: Writer): FieldSet => {
   const kept = withoutTrees(set, roots)
   return new Map([...kept].filter(([, path]) => path.length > 0 && path.join() !== METADATA))
 }
-
-const decode = (object: unknown): Managers => {
-  const managers: Managers = new Map()
-  for (const raw of arrayOf(at(object, "metadata", "managedFields")).filter(isObject)) {
-    const time = raw["time"]
-    const entry: Entry = {
-      manager: stringOf(raw["manager"]),
-      operation: stringOf(raw["operation"]),
-      apiVersion: stringOf(raw["apiVersion"]),
-      subresource: stringOf(raw["subresource"]),
-      time: isString(time) ? time : undefined,
-      set: fromFieldsV1(raw["fieldsV1"])
-    }
-    if (entry.operation === "Apply" || entry.operation === "Update") managers.set(identityOf(entry), entry)
-  }
-  return managers
-}
-
-const encode = (managers: Managers): ReadonlyArray<JsonObject> =>
-  [...managers.values()].sort(inServerOrder).map((entry) => ({
-    manager: entry.manager,
-    operation: entry.operation,
-    apiVersion: entry.apiVersion,
-    ...(entry.time === undefined ? {} : { time: entry.time }),
-    fieldsType: "FieldsV1",
-    fieldsV1: toFieldsV1(entry.set),
-    ...(entry.subresource === "" ? {} : { subresource: entry.subresource })
-  }))
-
-const inServerOrder = (left: Entry, right: Entry): number =>
-  compareText(left.operation, right.operation) ||
-  compareText(left.time ?? "", right.time ?? "") ||
-  compareText(left.manager, right.manager) ||
-  compareText(left.apiVersion, right.apiVersion) ||
-  compareText(left.subresource, right.subresource)
 
 const withoutManagedFields = (object: unknown): JsonObject => {
   const result = clone(objectOf(object))
@@ -220,7 +157,7 @@ const updateManagers = (
     const id = identityOf(self)
     result.set(id, { ...self, time: writer.now, set: union(taken, result.get(id)?.set ?? EMPTY) })
   }
-  return result
+  return capped(result)
 }
 
 /** The manager that owns what was there before the first apply of an object without managed fields. */
@@ -233,8 +170,27 @@ const initialManagers = (input: ApplyInput, live: JsonObject): Managers => {
   return updateManagers(writer, live, managers, "Update")
 }
 
-/** Applies a configuration; returns the merged object with its managers, or the conflicts. */
+/**
+ * Applies a configuration; returns the merged object with its managers, or the conflicts.
+ *
+ * **Details**: a manager named `kubectl` takes over what the annotation of client-side apply says that it applied before, and
+ * brings the annotation up to date.
+ */
 export const apply = (input: ApplyInput): Applied => {
+  if (input.manager !== LastApplied.manager) return applyAs(input)
+  const result = applyAs(input)
+  if ("ok" in result) return { ok: LastApplied.updated(result.ok, input.applied) }
+  const schema = withObjectMeta(input.schema)
+  const allowed = LastApplied.allowed(input.live, (applied) => {
+    // What somebody has changed since is not the client's any more.
+    const { added, modified, removed } = compare(applied, withoutManagedFields(input.live), schema)
+    return difference(fieldsOf(applied, schema), union(added, modified, removed))
+  })
+  const conflicts = result.conflicts.filter(({ path }) => intersection(makeSet([path]), allowed).size === 0)
+  return conflicts.length > 0 ? { conflicts } : apply({ ...input, force: true })
+}
+
+const applyAs = (input: ApplyInput): Applied => {
   const schema = withObjectMeta(input.schema)
   const live = withoutManagedFields(input.live)
   const applied = withoutManagedFields(input.applied)
@@ -271,7 +227,8 @@ const prune = (merged: JsonObject, managers: Managers, last: FieldSet, schema: S
   if (last.size === 0) return merged
   const named = (fields: FieldSet) => withNamedParents(fields, schema)
   const fields = (value: unknown) => named(fieldsOf(value, schema))
-  const owned = named(union(...[...managers.values()].map((entry) => entry.set)))
+  // What nobody manages, such as the name, is there in any case.
+  const owned = named(union(makeSet(UNMANAGED), ...[...managers.values()].map((entry) => entry.set)))
   const all = fields(merged)
 
   const pruned = removeFields(merged, named(last), schema)
@@ -287,7 +244,8 @@ const conflictsWith = (managers: Managers, self: string, changed: FieldSet): Rea
     .flatMap(([, entry]) =>
       [...intersection(entry.set, changed).values()].map((path) => ({
         manager: printManager(entry),
-        field: printPath(path)
+        field: printPath(path),
+        path
       }))
     )
     .sort((left, right) => compareText(left.manager, right.manager) || compareText(left.field, right.field))

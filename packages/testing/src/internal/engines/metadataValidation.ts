@@ -122,11 +122,14 @@ const validateOwner = (reference: JsonObject): ReadonlyArray<Cause> => {
 }
 
 const FIXED = ["name", "namespace", "uid", "creationTimestamp"]
+const OWN = ["deletionTimestamp", "deletionGracePeriodSeconds"]
 
 const validateUnchanged = (metadata: JsonObject, old: JsonObject): ReadonlyArray<Cause> => {
-  const causes = FIXED.filter((key) => has(old, key) && !equal(metadata[key], old[key])).map((key) =>
-    invalid(`metadata.${key}`, metadata[key] ?? "", "field is immutable")
-  )
+  const isChanged = (key: string) => !equal(metadata[key], old[key])
+  const causes = [
+    ...FIXED.filter((key) => has(old, key) && isChanged(key)),
+    ...OWN.filter((key) => has(metadata, key) && isChanged(key))
+  ].map((key) => invalid(`metadata.${key}`, metadata[key] ?? "", "field is immutable"))
   const added = arrayOf(metadata["finalizers"])
     .filter(isString)
     .filter((finalizer) => !arrayOf(old["finalizers"]).includes(finalizer))

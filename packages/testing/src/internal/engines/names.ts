@@ -50,7 +50,7 @@ export const validateLabel = (text: string): ReadonlyArray<string> =>
     `a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character ${example("'my-name',  or '123-abc'", LABEL)}`
   )
 
-/** A name of namespaces. */
+/** A name of namespaces and Services. */
 export const validateNamespaceName = (text: string): ReadonlyArray<string> =>
   text.includes(".") ? ["must not contain dots"] : validateLabel(text)
 

@@ -16,7 +16,7 @@ const objects = (value: unknown): ReadonlyArray<JsonObject> => arrayOf(value).fi
 const SERVICE_TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]
 const PROTOCOLS = ["SCTP", "TCP", "UDP"]
 
-export const validateService: Check = (object) => {
+export const validateService: Check = (object, old) => {
   const spec = specOf(object)
   const ports = objects(spec["ports"])
   const needsPorts = spec["type"] !== "ExternalName" && spec["clusterIP"] !== "None"
@@ -27,7 +27,8 @@ export const validateService: Check = (object) => {
     ...repeatedPorts(ports),
     ...(type === undefined || SERVICE_TYPES.includes(stringOf(type))
       ? []
-      : [notSupported("spec.type", type, SERVICE_TYPES)])
+      : [notSupported("spec.type", type, SERVICE_TYPES)]),
+    ...(old === undefined ? [] : fixedAddress(spec, specOf(old)))
   ]
 }
 
@@ -68,6 +69,15 @@ const repeatedPorts = (ports: ReadonlyArray<JsonObject>): ReadonlyArray<Cause> =
     numbers.add(number)
     return causes
   })
+}
+
+/** The address that a Service was given. */
+const fixedAddress = (spec: JsonObject, old: JsonObject): ReadonlyArray<Cause> => {
+  const address = stringOf(spec["clusterIP"])
+  const before = stringOf(old["clusterIP"])
+  return before === "" || address === before || spec["type"] === "ExternalName"
+    ? []
+    : [invalid("spec.clusterIPs[0]", [address], "may not change once set")]
 }
 
 export const validateLease: Check = (object) => {

@@ -65,10 +65,22 @@ const valueAt = (document: JsonObject, path: string): unknown =>
     return isObject(value) && has(value, key) ? value[key] : undefined
   }, document)
 
+/** The pointer without indexes that count from the end, which a real server takes. */
+const fromStart = (document: JsonObject, path: string, op: string): string => {
+  const keys = path.split("/").slice(1)
+  return keys.reduce((known, key, index) => {
+    const list = /^-\d+$/u.test(key) ? valueAt(document, known) : undefined
+    if (!isArray(list)) return `${known}/${key}`
+    // Something can be added after the last one.
+    const length = list.length + (op === "add" && index === keys.length - 1 ? 1 : 0)
+    return `${known}/${length + Number(key)}`
+  }, "")
+}
+
 const readOperation = (raw: unknown, document: JsonObject): Operation | undefined => {
   const [op, sent, source] = [at(raw, "op"), at(raw, "path"), at(raw, "from")]
   if (!isObject(raw) || !isString(op) || !isString(sent)) return undefined
-  const path = pointer(sent)
+  const path = fromStart(document, pointer(sent), op)
   if (keysOf(path).includes("__proto__")) return undefined
   const value = has(raw, "value") ? raw["value"] : null
   switch (op) {

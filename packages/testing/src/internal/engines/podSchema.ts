@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { atomicList, keyedList, stringMap, struct, text, whole } from "./schemaParts.ts"
+import { atomicList, keyedList, quantityMap, stringMap, struct, text, whole } from "./schemaParts.ts"
 import type { Schema } from "./schema.ts"
 
 const byName = (fields: { readonly [name: string]: Schema } = {}): Schema =>
@@ -37,7 +37,7 @@ const container = {
   env,
   envFrom: atomicList,
   ports,
-  resources: struct({ limits: stringMap, requests: stringMap, claims: byName() }),
+  resources: struct({ limits: quantityMap, requests: quantityMap, claims: byName() }),
   volumeMounts: keyedList(["mountPath"], "mountPath", struct({ name: text, mountPath: text })),
   volumeDevices: keyedList(["devicePath"], "devicePath", struct({ name: text, devicePath: text })),
   livenessProbe: struct({ exec: struct({ command: atomicList }), httpGet: struct({ httpHeaders: atomicList }) }),
@@ -63,7 +63,7 @@ export const podSpec: Schema = struct({
     ...keyedList(["name"], "name", { ...volume, "x-kubernetes-patch-strategy": "retainKeys" }),
     "x-kubernetes-patch-strategy": "merge,retainKeys"
   },
-  imagePullSecrets: byName(),
+  imagePullSecrets: keyedList(["name"], "name", selector({ name: text })),
   hostAliases: keyedList(["ip"], "ip", struct({ ip: text, hostnames: atomicList })),
   tolerations: atomicList,
   nodeSelector: { ...stringMap, "x-kubernetes-map-type": "atomic" },

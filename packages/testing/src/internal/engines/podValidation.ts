@@ -9,6 +9,7 @@
 import { type Cause, duplicate, invalid, notSupported, required } from "./causes.ts"
 import { arrayOf, isObject, type JsonObject, objectOf, stringOf } from "./json.ts"
 import { validateLabel } from "./names.ts"
+import { validateResources } from "./resourceValidation.ts"
 
 const objects = (value: unknown): ReadonlyArray<JsonObject> => arrayOf(value).filter(isObject)
 
@@ -51,12 +52,18 @@ const validateContainers = (
   ...containers.flatMap((container, index) => validateContainer(container, `${path}[${index}]`, volumes))
 ]
 
+const PULL_POLICIES = ["Always", "IfNotPresent", "Never"]
+
 const validateContainer = (
   container: JsonObject,
   path: string,
   volumes: ReadonlyArray<string>
 ): ReadonlyArray<Cause> => [
   ...(stringOf(container["image"]) === "" ? [required(`${path}.image`)] : []),
+  ...(container["imagePullPolicy"] === undefined || PULL_POLICIES.includes(stringOf(container["imagePullPolicy"]))
+    ? []
+    : [notSupported(`${path}.imagePullPolicy`, container["imagePullPolicy"], PULL_POLICIES)]),
+  ...validateResources(container["resources"], `${path}.resources`),
   ...objects(container["ports"]).flatMap((port, index) =>
     validatePort(port["containerPort"], `${path}.ports[${index}].containerPort`)
   ),

@@ -5,11 +5,12 @@
  * - T3: the same fields go and come as on a real server, also inside lists, maps and embedded resources.
  *
  * **Caveats**
- * - `apiVersion`, `kind` and `metadata` of a resource are always kept; metadata itself is not looked into.
+ * - `apiVersion`, `kind` and `metadata` of a resource are always kept; the metadata of the whole object is not looked into.
  *
  * @since 0.1.0
  */
 import { clone, has, isArray, isObject, type JsonObject, put } from "./json.ts"
+import { OBJECT_META } from "./objectMeta.ts"
 import { isEmbedded, isPreserving, memberSchema, type Schema, valueSchema } from "./schema.ts"
 
 const RESOURCE_FIELDS = new Set(["apiVersion", "kind", "metadata"])
@@ -28,9 +29,21 @@ const pruneValue = (value: unknown, schema: Schema, isResource: boolean, path: s
     value.forEach((item, index) => pruneValue(item, items, isEmbedded(items), `${path}[${index}]`, unknown))
   } else if (isObject(value)) {
     for (const key of Object.keys(value)) {
+      if (isResource && key === "metadata" && path !== "") pruneMetadata(value[key], `${path}.metadata`, unknown)
       if (isResource && RESOURCE_FIELDS.has(key)) continue
       pruneMember(value, key, schema, path === "" ? key : `${path}.${key}`, unknown)
     }
+  }
+}
+
+const METADATA_FIELDS = new Set([...Object.keys(OBJECT_META.properties ?? {}), "selfLink"])
+
+const pruneMetadata = (metadata: unknown, path: string, unknown: Array<string>) => {
+  if (!isObject(metadata)) return
+  for (const key of Object.keys(metadata)) {
+    if (METADATA_FIELDS.has(key)) continue
+    delete metadata[key]
+    unknown.push(`${path}.${key}`)
   }
 }
 

@@ -11,14 +11,10 @@ export const whole: Schema = { type: "integer" }
 
 export const stringMap: Schema = { type: "object", additionalProperties: text }
 
-export const atomicList: Schema = { type: "array", "x-kubernetes-list-type": "atomic" }
+/** Quantities are texts or numbers. */
+export const quantityMap: Schema = { type: "object", additionalProperties: {} }
 
-export const setList: Schema = {
-  type: "array",
-  items: text,
-  "x-kubernetes-list-type": "set",
-  "x-kubernetes-patch-strategy": "merge"
-}
+export const atomicList: Schema = { type: "array", "x-kubernetes-list-type": "atomic" }
 
 /** An object with these fields, and others that need no special care. */
 export const struct = (properties: { readonly [name: string]: Schema }): Schema => ({

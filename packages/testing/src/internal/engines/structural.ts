@@ -29,8 +29,14 @@ export interface Compiled {
    * nulls (`keepNulls`), so that they fail validation.
    */
   readonly defaults: <A>(object: A, options?: { readonly keepNulls?: boolean }) => A
-  /** What is wrong with the object; `old` is the stored object of an update. */
-  readonly validate: (object: unknown, options?: { readonly old?: unknown }) => ReadonlyArray<Cause>
+  /**
+   * What is wrong with the object; `old` is the stored object of an update. What was wrong before, and is not touched, is only
+   * `tolerated`, as far as rules say so.
+   */
+  readonly validate: (
+    object: unknown,
+    options?: { readonly old?: unknown; readonly tolerated?: ((cause: Cause) => void) | undefined }
+  ) => ReadonlyArray<Cause>
 }
 
 /** Causes after which rules are not run: they could not trust the types. */
@@ -73,7 +79,7 @@ export const compile = (openAPIV3Schema: Schema): Compiled => {
       if (rules === undefined) return causes
       return causes.some((cause) => BLOCKING.has(cause.reason))
         ? [...causes, NOT_CHECKED]
-        : [...causes, ...rules.validate(object, old)]
+        : [...causes, ...rules.validate(object, old, options?.tolerated)]
     }
   }
 }

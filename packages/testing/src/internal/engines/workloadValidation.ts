@@ -155,12 +155,19 @@ export const validateStatefulSet: Check = (object, old) => {
 
 const JOB_NUMBERS = ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"]
 
+const JOB_POLICIES = ["OnFailure", "Never"]
+
 const validateJobTemplate = (spec: JsonObject, path: string): ReadonlyArray<Cause> => {
   const podSpec = objectOf(templateOf(spec)["spec"])
   const policy = podSpec["restartPolicy"]
   const at = `${path}.template.spec`
   const values = 'valid values: "OnFailure", "Never"'
-  const wrongPolicy = policy === undefined || policy === "Always" ? [required(`${at}.restartPolicy`, values)] : []
+  const wrongPolicy =
+    policy === undefined || policy === "Always"
+      ? [required(`${at}.restartPolicy`, values)]
+      : JOB_POLICIES.includes(stringOf(policy))
+        ? []
+        : [notSupported(`${at}.restartPolicy`, policy, JOB_POLICIES)]
   return [...atLeastZero(spec, JOB_NUMBERS, path), ...validatePodSpec(podSpec, at), ...wrongPolicy]
 }
 
@@ -181,7 +188,20 @@ const validateJobSelector = (object: JsonObject, spec: JsonObject): ReadonlyArra
   ]
 }
 
-const JOB_FIXED = ["completions", "selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
+/** While a Job is suspended, where its Pods are to go may still be changed. */
+const PLACEMENT = ["affinity", "nodeSelector", "schedulingGates", "tolerations"]
+
+const fixedTemplate = (spec: JsonObject, before: JsonObject): ReadonlyArray<Cause> => {
+  const why = "field is immutable"
+  if (before["suspend"] !== true) {
+    return equal(spec["template"], before["template"]) ? [] : [invalid("spec.template", spec["template"] ?? null, why)]
+  }
+  const rest = (whole: JsonObject) =>
+    Object.fromEntries(Object.entries(objectOf(templateOf(whole)["spec"])).filter(([key]) => !PLACEMENT.includes(key)))
+  return equal(rest(spec), rest(before)) ? [] : [invalid("spec.template.spec", templateOf(spec)["spec"] ?? null, why)]
+}
+
+const JOB_FIXED = ["completions", "selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"]
 
 export const validateJob: Check = (object, old) => {
   const spec = specOf(object)
@@ -191,9 +211,12 @@ export const validateJob: Check = (object, old) => {
     ...validateJobSelector(object, spec),
     ...(before === undefined
       ? []
-      : JOB_FIXED.filter((field) => !equal(spec[field], before[field])).map((field) =>
-          invalid(`spec.${field}`, spec[field] ?? null, "field is immutable")
-        ))
+      : [
+          ...JOB_FIXED.filter((field) => !equal(spec[field], before[field])).map((field) =>
+            invalid(`spec.${field}`, spec[field] ?? null, "field is immutable")
+          ),
+          ...fixedTemplate(spec, before)
+        ])
   ]
 }
 

@@ -134,7 +134,7 @@ export const invalid = (
     {
       ...(name === "" ? {} : { name }),
       ...(type.group === "" ? {} : { group: type.group }),
-      kind: type.kind,
+      ...(type.kind === "" ? {} : { kind: type.kind }),
       causes: causes.map(({ field, message, reason }) => ({ reason, message, field }))
     }
   )

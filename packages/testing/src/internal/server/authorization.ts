@@ -23,6 +23,12 @@ const authenticated = (api: Api, authorization: string | undefined): User => {
 const list = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
   value === undefined ? [] : typeof value === "string" ? value.split(",").map((one) => one.trim()) : value
 
+/** An account is in its groups, whoever acts for it. */
+const accountGroups = (username: string): ReadonlyArray<string> => {
+  const namespace = /^system:serviceaccount:([^:]+):[^:]+$/u.exec(username)?.[1]
+  return namespace === undefined ? [] : ["system:serviceaccounts", `system:serviceaccounts:${namespace}`]
+}
+
 /** Who sent a request with these headers, or whom they act for. @internal */
 export const authenticate = (api: Api, headers: IncomingHttpHeaders): User => {
   const user = authenticated(api, headers.authorization)
@@ -33,7 +39,8 @@ export const authenticate = (api: Api, headers: IncomingHttpHeaders): User => {
     const why = `User "${user.username}" cannot impersonate resource "users" in API group "" at the cluster scope`
     throw forbidden({ group: "", kind: "User", plural: "users" }, username, why)
   }
-  return { username, groups: [...list(headers["impersonate-group"]), "system:authenticated"] }
+  const groups = list(headers["impersonate-group"])
+  return { username, groups: [...(groups.length > 0 ? groups : accountGroups(username)), "system:authenticated"] }
 }
 
 const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch" }

@@ -178,7 +178,8 @@ const resource = (group: string, version: string, kind: string, row: Row): Resou
     storage: events ? "events" : group === "" ? plural : `${group}/${plural}`,
     storageApiVersion: events ? "v1" : groupVersion(group, version),
     served: true,
-    verbs: allVerbs,
+    // Namespaces go one by one.
+    verbs: kind === "Namespace" ? allVerbs.filter((verb) => verb !== "deletecollection") : allVerbs,
     status: row.status === true,
     scale: row.scale === true ? replicas : undefined,
     subresources: row.subresources ?? [],

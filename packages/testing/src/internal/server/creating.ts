@@ -8,8 +8,8 @@ import { jsonOf, keyOf, timestamp, withAt, withMeta, type Obj } from "./json.ts"
 import { completed, objectCauses, settled } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
-import { checkSecretData } from "./secretData.ts"
-import { toServed, toStored } from "./served.ts"
+import { checkBase64 } from "./base64Data.ts"
+import { toServed, toStored, written } from "./served.ts"
 import { generationOf, prepared } from "./strategy.ts"
 
 const objectBytesMax = 1.5 * 1024 * 1024
@@ -70,17 +70,17 @@ export const create = (api: Api, target: Target, sent: Obj, options: WriteOption
     deletionTimestamp: undefined,
     deletionGracePeriodSeconds: undefined
   })
-  checkSecretData(resource, placed)
-  const complete = completed(resource, bare)
+  checkBase64(resource, placed)
+  const complete = completed(resource, bare, options.managersKept)
   // The managers own what the client sent and its defaults, not what the server adds from here on.
   const tracked = options.managersKept ? complete : managed(api, target, complete, undefined, options.manager)
   const ready = prepared(resource, toStored(resource, settled(resource, tracked)), undefined)
-  const stored = withMeta(ready, { generation: generationOf(resource, ready, undefined) })
-  const found = objectCauses(resource, toServed(resource, stored), undefined)
+  const stored = written(resource, withMeta(ready, { generation: generationOf(resource, ready, undefined) }))
+  const found = objectCauses(resource, toServed(resource, stored), undefined, options.warnings)
   if (found.length > 0) throw invalid(resource, name, found)
   checkSize(stored)
   const present = api.store.get(resource.storage, keyOf(stored.metadata))
   if (present !== undefined) throw alreadyExists(resource, name, present.metadata.deletionTimestamp !== undefined)
   if (options.dryRun) return toServed(resource, withMeta(stored, { resourceVersion: undefined }))
-  return toServed(resource, api.store.put(resource.storage, stored))
+  return toServed(resource, written(resource, api.store.put(resource.storage, stored)))
 }

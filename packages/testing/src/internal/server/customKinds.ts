@@ -2,16 +2,27 @@
  * The kinds that a CustomResourceDefinition makes.
  */
 import { compile, type Compiled } from "../engines/structural.ts"
-import { ageOf, name } from "./columns.ts"
+import { ageOf, column, name } from "./columns.ts"
 import { at, fields, groupVersion, isFields, list, shown, text, type Fields, type Obj } from "./json.ts"
 import * as JsonPath from "./jsonPath.ts"
 import { customVerbs, type Column, type CustomSchema, type Resource, type ScalePaths } from "./resource.ts"
 
+/** What a cell shows of a value; nothing where it is of another type than the column. */
 const printed = (value: unknown, type: string, nowMs: number): unknown => {
-  if (type === "date") return ageOf(value, nowMs)
-  if (type === "string") return shown(value)
-  return value
+  switch (type) {
+    case "date":
+      return ageOf(value, nowMs)
+    case "string":
+      return shown(value)
+    case "integer":
+    case "number":
+      return typeof value === "number" ? value : null
+    default:
+      return typeof value === "boolean" ? value : null
+  }
 }
+
+const customAge = column("Age", ({ metadata }, nowMs) => ageOf(metadata.creationTimestamp, nowMs), "date")
 
 const columnOf = (definition: Fields): Column => {
   const find = JsonPath.parse(text(definition["jsonPath"]))
@@ -25,9 +36,9 @@ const columnOf = (definition: Fields): Column => {
       `Custom resource definition column (in JSONPath format): ${text(definition["jsonPath"])}`,
     priority: Number(definition["priority"] ?? 0),
     value: (object, nowMs) => {
-      const found = find(object)
-      if (found.length === 0) return type === "date" ? "<unknown>" : null
-      return found.length === 1 ? printed(found[0], type, nowMs) : found.map(shown).join(",")
+      // Of several values the first is shown.
+      const [first] = find(object)
+      return first === undefined ? null : printed(first, type, nowMs)
     }
   }
 }
@@ -59,8 +70,9 @@ const schemaOf = (version: Fields): CustomSchema => {
   const schema: CustomSchema = {
     openAPIV3Schema,
     prune: (object) => compiled().prune(object),
-    defaults: (object) => compiled().defaults(object),
-    validate: (object, old) => compiled().validate(object, old === undefined ? {} : { old }),
+    defaults: (object, keepNulls = false) => compiled().defaults(object, { keepNulls }),
+    validate: (object, old, tolerated) =>
+      compiled().validate(object, { tolerated, ...(old === undefined ? {} : { old }) }),
     unknown: (object) => compiled().unknownFields(object)
   }
   schemas.set(version, schema)
@@ -109,7 +121,7 @@ const resourceOf = (crd: Obj, version: Fields, storage: Fields): Resource => {
     subresources: [],
     generation: true,
     selectable: list(version["selectableFields"]).map((field) => text(at(field, "jsonPath")).replace(/^\./u, "")),
-    columns: columns.length === 0 ? undefined : [name, ...columns.map((column) => columnOf(fields(column)))],
+    columns: columns.length === 0 ? [name, customAge] : [name, ...columns.map((column) => columnOf(fields(column)))],
     conditionalOnly: true,
     custom: schemaOf(version),
     storedCustom: schemaOf(storage),

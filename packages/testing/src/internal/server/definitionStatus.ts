@@ -2,7 +2,7 @@
  * What the server itself writes into a CustomResourceDefinition.
  */
 import type { Api } from "./api.ts"
-import { at, fields, list, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
+import { at, fields, list, same, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 
 /** Where the definitions are stored. @internal */
 export const definitions = "apiextensions.k8s.io/customresourcedefinitions"
@@ -31,24 +31,22 @@ export const condition = (
   return withAt(crd, ["status", "conditions"], [...conditions.filter((one) => one["type"] !== type), next])
 }
 
-/** The status that a new definition has before it is accepted. @internal */
+/** Whether its kind is served. @internal */
+export const isEstablished = (crd: Obj): boolean =>
+  list(at(crd, "status", "conditions")).some((one) => at(one, "type") === "Established" && at(one, "status") === "True")
+
+/** The status that a new definition has before it is accepted; a new storage version is remembered. @internal */
 export const prepareDefinition = (crd: Obj, old: Obj | undefined): Obj => {
-  const names = fields(at(crd, "spec", "names"))
-  const kind = text(names["kind"])
-  const named = withAt(crd, ["spec", "names"], {
-    ...names,
-    singular: text(names["singular"]) || kind.toLowerCase(),
-    listKind: text(names["listKind"]) || `${kind}List`
-  })
-  const converted = withAt(named, ["spec", "conversion"], at(crd, "spec", "conversion") ?? { strategy: "None" })
+  const status = fields(crd["status"])
   const storage = list(at(crd, "spec", "versions")).find((version) => at(version, "storage") === true)
-  const stored = list(at(old, "status", "storedVersions"))
+  const stored = list(status["storedVersions"])
   const name = text(at(storage, "name"))
-  return withAt(converted, ["status"], {
+  const moved = old === undefined || !same(old["spec"], crd["spec"])
+  return withAt(crd, ["status"], {
     conditions: null,
     acceptedNames: { plural: "", kind: "" },
-    ...fields(converted["status"]),
-    storedVersions: name === "" || stored.includes(name) ? stored : [...stored, name]
+    ...status,
+    storedVersions: !moved || name === "" || stored.includes(name) ? stored : [...stored, name]
   })
 }
 

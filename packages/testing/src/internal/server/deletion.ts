@@ -4,7 +4,7 @@
 import { ApiError, causes, conflict, forbidden, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { definitions, markDefinition } from "./definitionStatus.ts"
-import { at, fields, keyOf, shown, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
+import { at, fields, keyOf, list, shown, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
 import type { Target } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { toServed } from "./served.ts"
@@ -31,6 +31,15 @@ export const plainDelete: DeleteOptions = {
 
 const policies = ["Foreground", "Background", "Orphan"]
 
+/** Whether the body of a delete asks for a dry run, as clients say it there. */
+const isDryRun = (body: Fields): boolean => {
+  const asked = list(body["dryRun"]).map(text)
+  if (asked.some((value) => value !== "All")) {
+    throw invalidOptions("DeleteOptions", causes.notSupported("dryRun", asked, ["All"]))
+  }
+  return asked.length > 0
+}
+
 /** The options of a delete, of which the body says more than the query. @internal */
 export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: boolean): DeleteOptions => {
   const preconditions = fields(body["preconditions"])
@@ -46,7 +55,7 @@ export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: bool
   }
   const orphanPolicy = shown(orphan) === "true" ? "Orphan" : shown(orphan) === "false" ? "Background" : undefined
   return {
-    dryRun,
+    dryRun: isDryRun(body) || dryRun,
     uid: text(preconditions["uid"]) || undefined,
     resourceVersion: text(preconditions["resourceVersion"]) || undefined,
     policy: policy ?? orphanPolicy,

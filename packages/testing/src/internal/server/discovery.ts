@@ -35,13 +35,14 @@ export const virtualKinds: ReadonlyArray<VirtualKind> = [
 const subresourcesOf = (resource: Resource): ReadonlyArray<Subresource> => {
   const verbs = ["get", "patch", "update"]
   const own = { kind: resource.kind, group: resource.group, version: resource.version, verbs }
-  return [
+  const all = [
     ...(resource.status ? [{ name: "status", ...own }] : []),
     ...(resource.scale === undefined
       ? []
       : [{ name: "scale", kind: "Scale", group: "autoscaling", version: "v1", verbs }]),
     ...resource.subresources
   ]
+  return resource.custom === undefined ? all.toSorted((a, b) => (a.name < b.name ? -1 : 1)) : all
 }
 
 /** The groups in the order of their names, each with its versions, the preferred one first. */
@@ -128,7 +129,11 @@ export const resourceList = (registry: Registry, group: string, version: string)
 
 const aggregated = (resource: Resource): Fields => ({
   resource: resource.plural,
-  responseKind: { group: resource.group, version: resource.version, kind: resource.kind },
+  // Of a built-in kind, only what differs from the group and version that it is listed under is said.
+  responseKind:
+    resource.custom === undefined
+      ? { group: "", version: "", kind: resource.kind }
+      : { group: resource.group, version: resource.version, kind: resource.kind },
   scope: resource.namespaced ? "Namespaced" : "Cluster",
   singularResource: resource.singular,
   verbs: resource.verbs,
@@ -157,7 +162,7 @@ export const aggregatedDiscovery = (registry: Registry, core: boolean, apiVersio
   items: [...groupsOf(registry)]
     .filter(([group]) => (group === "") === core)
     .map(([group, versions]) => ({
-      metadata: { ...(core ? {} : { name: group }), creationTimestamp: null },
+      metadata: core ? {} : { name: group },
       versions: versions.map((version) => ({
         version,
         resources: [

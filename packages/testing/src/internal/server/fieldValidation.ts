@@ -3,7 +3,9 @@
  */
 import { ApiError, badRequest, causes, invalid } from "./apiError.ts"
 import { at, text, type Fields } from "./json.ts"
-import { typeFaultOf, unknownFields } from "./kindSchema.ts"
+import { withObjectMeta } from "../engines/objectMeta.ts"
+import { typedFaults } from "../engines/typedFaults.ts"
+import { schemaOf, typeFaultOf, unknownFields } from "./kindSchema.ts"
 import type { WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
 
@@ -50,7 +52,10 @@ export const checkPatched = (resource: Resource, patched: Fields, options: Write
 
 /** An apply has to know every field that it sets. @internal */
 export const checkApplied = (resource: Resource, applied: Fields): void => {
-  const faults = unknownFields(resource, applied).map((path) => `.${path}: field not declared in schema`)
+  const faults = [
+    ...unknownFields(resource, applied).map((path) => `.${path}: field not declared in schema`),
+    ...typedFaults(applied, withObjectMeta(schemaOf(resource)))
+  ]
   if (faults.length === 0) return
   const place = `${text(at(applied, "metadata", "namespace"))}/${text(at(applied, "metadata", "name"))}`
   const type = `${text(applied["apiVersion"])}, Kind=${resource.kind}`

@@ -2,6 +2,8 @@
  * What the schema and the rules of a kind say about an object, for custom and built-in kinds alike.
  */
 import { blankBuiltin, builtinSchema, decodeBuiltin, prepareBuiltin, validateBuiltin } from "../engines/builtins.ts"
+import { wrongQuantity } from "../engines/builtinQuantities.ts"
+import { wrongTime } from "../engines/builtinTimes.ts"
 import { validateMetadata } from "../engines/metadataValidation.ts"
 import type { Schema } from "../engines/schema.ts"
 import { typeFault } from "../engines/typeFaults.ts"
@@ -16,11 +18,14 @@ const nameOf = ({ group, kind }: Resource): string => (group === "" ? kind : `${
 export const schemaOf = (resource: Resource): Schema =>
   resource.custom === undefined ? builtinSchema(nameOf(resource)) : resource.custom.openAPIV3Schema
 
-/** The object without what its schema does not know, and with its defaults. @internal */
-export const completed = (resource: Resource, object: Obj): Obj =>
+/**
+ * The object without what its schema does not know, and with its defaults. Nulls that are not allowed go, unless they are kept to
+ * be refused. @internal
+ */
+export const completed = (resource: Resource, object: Obj, keepNulls: boolean): Obj =>
   resource.custom === undefined
     ? (decodeBuiltin(nameOf(resource), object) as unknown as Obj)
-    : resource.custom.defaults(resource.custom.prune(object))
+    : resource.custom.defaults(resource.custom.prune(object), keepNulls)
 
 /** The object with what the server adds after it has noted who manages what. @internal */
 export const settled = (resource: Resource, object: Obj): Obj =>
@@ -31,21 +36,37 @@ export const blankOf = (resource: Resource): Fields | undefined =>
   resource.custom === undefined ? blankBuiltin(nameOf(resource)) : undefined
 
 /** What a create or an update is refused for; both objects in the form of the version that was written. @internal */
-export const objectCauses = (resource: Resource, object: Obj, old: Obj | undefined): ReadonlyArray<Cause> => {
+export const objectCauses = (
+  resource: Resource,
+  object: Obj,
+  old: Obj | undefined,
+  warnings: Array<string>
+): ReadonlyArray<Cause> => {
+  const tolerated = ({ field, message }: Cause) => void warnings.push(`${field}: ${message}`)
   // The real server checks the metadata of an update twice, and tells twice what it found.
   const again = old === undefined ? [] : validateMetadata(object, {}, old)
   return resource.custom === undefined
     ? [...again, ...validateBuiltin(nameOf(resource), object, old)]
-    : [...again, ...validateMetadata(object, {}, old), ...resource.custom.validate(object, old)]
+    : [...again, ...validateMetadata(object, {}, old), ...resource.custom.validate(object, old, tolerated)]
 }
 
 /** What the schema of a custom kind refuses. @internal */
 export const schemaCauses = ({ custom }: Resource, object: Obj): ReadonlyArray<Cause> =>
   custom === undefined ? [] : custom.validate(object, undefined)
 
+const quantityForm = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+
 /** What is of another type than the fields of a built-in kind; undefined where nothing is. @internal */
-export const typeFaultOf = (resource: Resource, { metadata: _, ...object }: Fields): string | undefined =>
-  resource.custom === undefined ? typeFault(builtinSchema(nameOf(resource)), object) : undefined
+export const typeFaultOf = (resource: Resource, { metadata: _, ...object }: Fields): string | undefined => {
+  if (resource.custom !== undefined) return undefined
+  const kind = nameOf(resource)
+  const time = wrongTime(kind, object)
+  return (
+    typeFault(builtinSchema(kind), object) ??
+    (wrongQuantity(kind, object) === undefined ? undefined : quantityForm) ??
+    (time === undefined ? undefined : `parsing time ${JSON.stringify(time)} as "2006-01-02T15:04:05.000000Z07:00"`)
+  )
+}
 
 /** The paths of fields that the schema does not know. @internal */
 export const unknownFields = ({ custom }: Resource, object: Fields): ReadonlyArray<string> => {

@@ -78,6 +78,13 @@ export const tooNew = (asked: number, newest: number): ApiError =>
     retryAfterSeconds: 1
   })
 
+/** Refuses to read at a version that is still to come. @internal */
+export const checkVersion = (api: Api, query: URLSearchParams): number | undefined => {
+  const asked = parseVersion(query.get("resourceVersion"))
+  if (asked !== undefined && asked > api.store.version) throw tooNew(asked, api.store.version)
+  return asked
+}
+
 const stateAt = (api: Api, storage: string, version: number): ReadonlyArray<Obj> => {
   const state = api.store.snapshot(storage, version)
   if (state === undefined) throw expired(`The resourceVersion for the provided list is too old.`)
@@ -98,9 +105,14 @@ const resumed = (api: Api, storage: string, { after, version }: Position) => {
   }
 }
 
+const checkToken = (query: URLSearchParams): void => {
+  const version = query.get("resourceVersion") ?? ""
+  if (version === "" || version === "0") return
+  throw badRequest("specifying resource version is not allowed when using continue")
+}
+
 const started = (api: Api, storage: string, query: URLSearchParams) => {
-  const asked = parseVersion(query.get("resourceVersion"))
-  if (asked !== undefined && asked > api.store.version) throw tooNew(asked, api.store.version)
+  const asked = checkVersion(api, query)
   const exact =
     query.get("resourceVersionMatch") === "Exact" ||
     (asked !== undefined && asked > 0 && query.has("limit") && query.get("resourceVersionMatch") === null)
@@ -116,7 +128,9 @@ export const listPage = (api: Api, target: Target, request: ApiRequest): Page =>
   const { storage } = target.resource
   const selected = selectionOf(target, request)
   const token = query.get("continue") ?? ""
-  const limit = wholeNumber(query, "limit") ?? 0
+  if (token !== "") checkToken(query)
+  // Any version comes from the server's own cache, which gives no pages.
+  const limit = query.get("resourceVersion") === "0" ? 0 : (wholeNumber(query, "limit") ?? 0)
   const { state, version } = token === "" ? started(api, storage, query) : resumed(api, storage, decode(token))
   const items = state.filter(selected)
   const page = limit > 0 ? items.slice(0, limit) : items

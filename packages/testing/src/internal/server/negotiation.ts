@@ -13,6 +13,9 @@ const forms: Readonly<Record<string, Form>> = {
   APIGroupDiscoveryList: "discovery"
 }
 
+/** Those of tables and of metadata alone. */
+const versions: ReadonlyArray<string> = ["v1", "v1beta1"]
+
 /** The first form of an Accept header that the server can give. @internal */
 export const formOf = (
   accept: string,
@@ -29,6 +32,7 @@ export const formOf = (
     )
     const as = values.get("as")
     const form = as === undefined ? "plain" : forms[as]
+    if (form !== "plain" && form !== "discovery" && !versions.includes(values.get("v") ?? "v1")) continue
     if (form !== undefined && possible.includes(form)) return { form, version: values.get("v") ?? "v1" }
   }
   throw notAcceptable()

@@ -2,6 +2,7 @@
  * Changes an object by a patch: merge, JSON, strategic merge, or server-side apply.
  */
 import { apply, conflictMessage, type Conflict } from "../engines/managedFields.ts"
+import { withObjectMeta } from "../engines/objectMeta.ts"
 import { jsonPatch, mergePatch } from "../engines/patch.ts"
 import { strategicMerge } from "../engines/strategicMerge.ts"
 import {
@@ -19,7 +20,7 @@ import type { Api } from "./api.ts"
 import { mediaOf, objectOf, parseBody } from "./body.ts"
 import { create } from "./creating.ts"
 import { checkApplied, checkPatched } from "./fieldValidation.ts"
-import { at, isFields, text, withMeta, type Obj } from "./json.ts"
+import { at, type Fields, isFields, text, withMeta, type Obj } from "./json.ts"
 import { schemaOf } from "./kindSchema.ts"
 import { writerOf } from "./managing.ts"
 import { flag, type ApiRequest, type Target, type WriteOptions } from "./request.ts"
@@ -32,12 +33,22 @@ const merge = "application/merge-patch+json"
 const strategic = "application/strategic-merge-patch+json"
 const applyType = "application/apply-patch+yaml"
 
+const operationsMax = 10_000
+
+const tooManyOperations = (count: number): ApiError =>
+  new ApiError(
+    413,
+    "RequestEntityTooLarge",
+    `Request entity too large: The allowed maximum operations in a JSON patch is ${operationsMax}, got ${count}`
+  )
+
 /** A value with a patch of one of the three plain types applied. @internal */
 export const applyPatchTo = (live: unknown, media: string, patch: unknown, resource?: Resource): unknown => {
   switch (media) {
     case merge:
       return mergePatch(live, patch)
     case json: {
+      if (Array.isArray(patch) && patch.length > operationsMax) throw tooManyOperations(patch.length)
       const done = jsonPatch(live, patch)
       if ("ok" in done) return done.ok
       throw done.status === 400
@@ -46,9 +57,9 @@ export const applyPatchTo = (live: unknown, media: string, patch: unknown, resou
     }
     case strategic: {
       if (resource?.custom !== undefined) throw unsupportedMediaType([json, merge, applyType])
-      const done = strategicMerge(live, patch, resource === undefined ? {} : schemaOf(resource))
+      const done = strategicMerge(live, patch, resource === undefined ? {} : withObjectMeta(schemaOf(resource)))
       if ("ok" in done) return done.ok
-      throw badRequest(done.error)
+      throw done.status === 400 ? badRequest(done.error) : new ApiError(done.status, "", done.error)
     }
     default:
       throw unsupportedPatchType()
@@ -92,7 +103,12 @@ const conflictOf = (conflicts: ReadonlyArray<Conflict>): ApiError =>
   })
 
 const checkName = (target: Target, name: string): void => {
-  if (name === "" || name === target.name) return
+  if (name === target.name) return
+  if (name === "") {
+    throw badRequest(
+      `the name of the object (${target.name ?? ""} based on URL) was undeterminable: name must be provided`
+    )
+  }
   throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name ?? ""})`)
 }
 
@@ -100,11 +116,16 @@ const checkName = (target: Target, name: string): void => {
 const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Patched => {
   const { resource } = target
   const body = parseBody(request, resource.kind)
-  if (!isFields(body)) throw badRequest("error decoding YAML: it is not an object")
+  if (!isFields(body)) {
+    const type = Array.isArray(body) ? "array" : typeof body
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`
+    )
+  }
   const apiVersion = text(body["apiVersion"])
   const kind = text(body["kind"])
   if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
-    throw badRequest(`invalid object type: ${apiVersion === "" ? "/" : apiVersion}, Kind=${kind}`)
+    throw badRequest(`invalid object type: ${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${kind}`)
   }
   if (at(body, "metadata", "managedFields") !== undefined) throw badRequest("metadata.managedFields must be nil")
   const sent = objectOf(target, body)
@@ -118,7 +139,6 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
     throw conflict(resource, target.name ?? "", why)
   }
   const bare = withMeta(sent, {
-    name: name === "" ? target.name : name,
     uid: uid === "" ? undefined : uid,
     resourceVersion: resourceVersion === "" ? undefined : resourceVersion
   })
@@ -137,6 +157,14 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
     : { object: update(api, target, object, { ...kept, isPatch: true }), created: false }
 }
 
+/** A patch of a built-in kind cannot make it another one. */
+const checkKept = (resource: Resource, result: Fields): void => {
+  if (resource.custom !== undefined) return
+  if (result["kind"] === resource.kind && result["apiVersion"] === apiVersionOf(resource)) return
+  const why = `unable to decode it as ${resource.kind}`
+  throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", JSON.stringify(result), why)])
+}
+
 /** @internal */
 export const patch = (api: Api, target: Target, request: ApiRequest, options: WriteOptions): Patched => {
   const media = mediaOf(request.contentType)
@@ -151,6 +179,7 @@ export const patch = (api: Api, target: Target, request: ApiRequest, options: Wr
   if (!isFields(result)) {
     throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", result, "the result is not an object")])
   }
+  checkKept(target.resource, result)
   checkPatched(target.resource, result, options)
   return { object: update(api, target, objectOf(target, result), { ...options, isPatch: true }), created: false }
 }

@@ -1,6 +1,7 @@
 /**
  * What the server knows about a kind that it serves.
  */
+import type { Cause } from "./apiError.ts"
 import type { Fields, Obj } from "./json.ts"
 
 /** A column of the tables that `kubectl get` prints. @internal */
@@ -25,11 +26,14 @@ export interface ScalePaths {
 export interface CustomSchema {
   readonly openAPIV3Schema: Fields
   readonly prune: (object: Obj) => Obj
-  readonly defaults: (object: Obj) => Obj
+  /** Nulls that are not allowed go, unless they are to be refused. */
+  readonly defaults: (object: Obj, keepNulls?: boolean) => Obj
   readonly validate: (
     object: Obj,
-    old: Obj | undefined
-  ) => ReadonlyArray<{ readonly field: string; readonly reason: string; readonly message: string }>
+    old: Obj | undefined,
+    /** Told what was wrong before, and stays. */
+    tolerated?: (cause: Cause) => void
+  ) => ReadonlyArray<Cause>
   /** The fields that pruning would drop, as paths. */
   readonly unknown: (object: Fields) => ReadonlyArray<string>
 }

@@ -8,7 +8,7 @@ import { objectIn, optionalBody } from "./body.ts"
 import { create } from "./creating.ts"
 import { deleteAnswer, deleteOptions, remove } from "./deletion.ts"
 import { type Obj } from "./json.ts"
-import { listPage } from "./listing.ts"
+import { checkVersion, listPage } from "./listing.ts"
 import { patch } from "./patching.ts"
 import { many, one, shower } from "./presenting.ts"
 import { flag, type ApiRequest, type Target, writeOptions } from "./request.ts"
@@ -48,6 +48,7 @@ const collection = (api: Api, target: Target, request: ApiRequest): Answer => {
     }
     case "DELETE":
       if (resource.namespaced && namespace === undefined) throw methodNotAllowed()
+      if (!resource.verbs.includes("deletecollection")) throw methodNotAllowed()
       return deleteCollection(api, target, request)
     default:
       throw methodNotAllowed()
@@ -72,6 +73,7 @@ const deleteOne = (api: Api, target: Target, request: ApiRequest): Answer => {
 const item = (api: Api, target: Target, request: ApiRequest): Answer => {
   switch (request.method) {
     case "GET":
+      checkVersion(api, request.query)
       return one(api, target, request, toServed(target.resource, existing(api, target)))
     case "PUT": {
       const options = writeOptions(request, "UpdateOptions")

@@ -3,10 +3,10 @@
  */
 import { json, type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
-import { noSuchResource } from "./apiError.ts"
+import { causes, invalid, noSuchResource } from "./apiError.ts"
 import { optionalBody } from "./body.ts"
 import type { VirtualKind } from "./discovery.ts"
-import { at, fields, groupVersion, list, text, timestamp, type Fields } from "./json.ts"
+import { at, fields, groupVersion, isFields, list, text, timestamp, type Fields } from "./json.ts"
 import { accessOf, permits, rulesOf } from "./rbac.ts"
 import type { ApiRequest, User } from "./request.ts"
 import { userOf } from "./tokens.ts"
@@ -30,6 +30,22 @@ const subjectOf = (spec: Fields): User => ({
   groups: list(spec["groups"]).map(text)
 })
 
+/** An access review has to say who is asked about, and one thing that they may want to do. */
+const checkAsked = (group: string, kind: string, spec: Fields): void => {
+  if (!kind.endsWith("AccessReview")) return
+  const attributes = [spec["resourceAttributes"], spec["nonResourceAttributes"]].filter((one) => isFields(one))
+  const isOne = attributes.length === 1
+  const isSomebody = kind.startsWith("Self") || text(spec["user"]) !== "" || list(spec["groups"]).length > 0
+  const which = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+  const found = [
+    ...(isOne ? [] : [causes.invalid("spec.resourceAttributes", spec["resourceAttributes"] ?? null, which)]),
+    ...(isSomebody
+      ? []
+      : [causes.invalid("spec.user", text(spec["user"]), "at least one of user or group must be specified")])
+  ]
+  if (found.length > 0) throw invalid({ group, kind: "" }, "", found)
+}
+
 const statusOf = (api: Api, kind: string, spec: Fields, user: User): Fields => {
   switch (kind) {
     case "SelfSubjectReview":
@@ -52,6 +68,7 @@ const statusOf = (api: Api, kind: string, spec: Fields, user: User): Fields => {
 export const review = (api: Api, { group, kind, version }: VirtualKind, request: ApiRequest): Answer => {
   const body = optionalBody(request, kind)
   const spec = fields(body["spec"])
+  checkAsked(group, kind, spec)
   const isSelf = kind === "SelfSubjectReview"
   return json(
     {

@@ -7,7 +7,7 @@ import { methodNotAllowed, noSuchResource } from "./apiError.ts"
 import { aggregatedDiscovery, groupInfo, groupList, resourceList, virtualKinds } from "./discovery.ts"
 import { formOf } from "./negotiation.ts"
 import { openapiIndex, openapiOf, openapiV2 } from "./openapi.ts"
-import type { ApiRequest, Target } from "./request.ts"
+import type { ApiRequest } from "./request.ts"
 import { resourceAnswer } from "./resourceRoutes.ts"
 import { review } from "./reviews.ts"
 import { serverVersion } from "./version.ts"
@@ -25,17 +25,24 @@ const discovery = (request: ApiRequest, core: boolean, api: Api): Answer => {
   return json({ kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] })
 }
 
-/** The target of a path below a group and version. */
-const targetOf = (api: Api, group: string, version: string, rest: ReadonlyArray<string>): Target => {
+/** What a path below a group and version leads to. */
+const placeOf = (api: Api, group: string, version: string, rest: ReadonlyArray<string>) => {
   const [first = "", second, third, fourth, fifth] = rest
   const inNamespace = first === "namespaces" && second !== undefined && third !== undefined
   const own = inNamespace && ["status", "finalize"].includes(third) && fourth === undefined && group === ""
   const [namespace, plural, name, subresource] =
     inNamespace && !own ? [second, third, fourth, fifth] : [undefined, first, second, third]
-  const resource = api.registry.find(group, version, plural)
-  if (resource === undefined || (namespace !== undefined && !resource.namespaced)) throw noSuchResource()
-  return { resource, namespace, name, subresource }
+  return { resource: api.registry.find(group, version, plural), namespace, name, subresource }
 }
+
+/** Whether a custom kind is not there, or looked for where its objects are not. */
+const isNowhere = ({ name, namespace, resource }: ReturnType<typeof placeOf>, method: string): boolean =>
+  resource === undefined ||
+  (resource.namespaced ? namespace === undefined && (name !== undefined || method !== "GET") : namespace !== undefined)
+
+/** Built-in groups answer for versions that they do not have, others are as if they were not there. */
+const isBuiltin = ({ registry }: Api, group: string): boolean =>
+  group === "" || registry.all.some((resource) => resource.group === group && resource.custom === undefined)
 
 const grouped = (
   api: Api,
@@ -47,7 +54,7 @@ const grouped = (
   if (rest.length === 0) {
     const known = resourceList(api.registry, group, version)
     if (known !== undefined) return json(known)
-    if (group === "") throw noSuchResource()
+    if (isBuiltin(api, group)) throw noSuchResource()
     return pageNotFound()
   }
   const plural = rest[0] === "namespaces" && rest.length > 2 ? rest[2] : rest[0]
@@ -57,7 +64,10 @@ const grouped = (
     return review(api, virtual, request)
   }
   if (group !== "" && groupInfo(api.registry, group) === undefined) return pageNotFound()
-  return resourceAnswer(api, targetOf(api, group, version, rest), request)
+  const { resource, ...place } = placeOf(api, group, version, rest)
+  if (!isBuiltin(api, group) && isNowhere({ resource, ...place }, request.method)) return pageNotFound()
+  if (resource === undefined || (place.namespace !== undefined && !resource.namespaced)) throw noSuchResource()
+  return resourceAnswer(api, { resource, ...place }, request)
 }
 
 const openapi = (api: Api, request: ApiRequest): Answer => {
@@ -68,7 +78,7 @@ const openapi = (api: Api, request: ApiRequest): Answer => {
   if (root === undefined) return json(openapiIndex(api.registry))
   const [group = "", name = ""] = root === "api" ? ["", ...rest] : rest
   const document = openapiOf(api.registry, group, name)
-  return document === undefined ? pageNotFound() : json(document)
+  return document === undefined ? text("", 404) : json(document)
 }
 
 /** @internal */

@@ -23,11 +23,19 @@ const addressed = (service: Obj): Obj => {
   return { ...service, spec: { ...spec, clusterIP, clusterIPs: [clusterIP] } }
 }
 
+/** Who replaces a Service need not name its address. */
+const keptAddress = (service: Obj, old: Obj): Obj => {
+  const spec = fields(service["spec"])
+  const { clusterIP, clusterIPs } = fields(old["spec"])
+  if (spec["type"] === "ExternalName" || (spec["clusterIP"] ?? "") !== "" || clusterIP === undefined) return service
+  return { ...service, spec: { ...spec, clusterIP, clusterIPs } }
+}
+
 /** Adds what the server itself says, in the stored form. @internal */
 export const prepared = (resource: Resource, object: Obj, old: Obj | undefined): Obj => {
   switch (resource.storage) {
     case "services":
-      return old === undefined ? addressed(object) : object
+      return old === undefined ? addressed(object) : keptAddress(object, old)
     case "namespaces":
       return namespace(object, old)
     case "events":
@@ -50,7 +58,7 @@ const desired = (resource: Resource, object: Obj): Fields => {
 
 /** @internal */
 export const generationOf = (resource: Resource, object: Obj, old: Obj | undefined): number | undefined => {
-  if (!resource.generation) return old?.metadata.generation
+  if (!resource.generation) return (old ?? object).metadata.generation
   if (old === undefined) return 1
   const generation = old.metadata.generation ?? 1
   return same(desired(resource, object), desired(resource, old)) ? generation : generation + 1

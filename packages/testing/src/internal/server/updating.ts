@@ -8,8 +8,8 @@ import { keyOf, same, withAt, withMeta, type Obj } from "./json.ts"
 import { completed, objectCauses, settled } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
-import { checkSecretData } from "./secretData.ts"
-import { toServed, toStored } from "./served.ts"
+import { checkBase64 } from "./base64Data.ts"
+import { toServed, toStored, written } from "./served.ts"
 import { generationOf, prepared, released } from "./strategy.ts"
 
 /** @internal */
@@ -68,8 +68,9 @@ const merged = (target: Target, sent: Obj, old: Obj): Obj => {
     generateName: old.metadata.generateName,
     resourceVersion: old.metadata.resourceVersion,
     creationTimestamp: old.metadata.creationTimestamp,
-    deletionTimestamp: old.metadata.deletionTimestamp,
-    deletionGracePeriodSeconds: old.metadata.deletionGracePeriodSeconds
+    // One that is sent is judged; none is no wish to take it back.
+    deletionTimestamp: sent.metadata.deletionTimestamp ?? old.metadata.deletionTimestamp,
+    deletionGracePeriodSeconds: sent.metadata.deletionGracePeriodSeconds ?? old.metadata.deletionGracePeriodSeconds
   })
 }
 
@@ -78,12 +79,12 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
   const { resource } = target
   const old = existing(api, target)
   checkIdentity(target, sent, old, options)
-  checkSecretData(resource, sent)
-  const complete = completed(resource, merged(target, sent, old))
+  checkBase64(resource, sent)
+  const complete = completed(resource, merged(target, sent, old), options.managersKept)
   const tracked = options.managersKept ? complete : managed(api, target, complete, old, options.manager)
   const ready = prepared(resource, toStored(resource, settled(resource, tracked)), old)
-  const next = withMeta(ready, { generation: generationOf(resource, ready, old) })
-  const found = objectCauses(resource, toServed(resource, next), toServed(resource, old))
+  const next = written(resource, withMeta(ready, { generation: generationOf(resource, ready, old) }))
+  const found = objectCauses(resource, toServed(resource, next), toServed(resource, old), options.warnings)
   if (found.length > 0) throw invalid(resource, old.metadata.name, found)
   checkSize(next)
   if (options.dryRun) return toServed(resource, next)
@@ -91,5 +92,5 @@ export const update = (api: Api, target: Target, sent: Obj, options: WriteOption
     api.store.remove(resource.storage, keyOf(old.metadata))
     return toServed(resource, next)
   }
-  return toServed(resource, same(next, old) ? old : api.store.put(resource.storage, next))
+  return toServed(resource, same(next, old) ? old : written(resource, api.store.put(resource.storage, next)))
 }

@@ -5,6 +5,7 @@ import { ApiError, causes, expired, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { jsonOf, withMeta, type Fields, type Obj } from "./json.ts"
 import { tooNew } from "./listing.ts"
+import { formOf } from "./negotiation.ts"
 import { flag, wholeNumber, type ApiRequest, type Target } from "./request.ts"
 import { selectionOf, type Selection } from "./selection.ts"
 import { apiVersionOf } from "./served.ts"
@@ -74,9 +75,10 @@ const startOf = (api: Api, query: URLSearchParams): Start => {
 
 const errorLine = (error: ApiError): string => `${JSON.stringify({ type: "ERROR", object: error.status })}\n`
 
-const bookmark = (target: Target, version: number, annotations?: Fields): Fields => ({
-  kind: target.resource.kind,
-  apiVersion: apiVersionOf(target.resource),
+const bookmark = ({ resource }: Target, { accept }: ApiRequest, version: number, annotations?: Fields): Fields => ({
+  ...(formOf(accept, ["plain", "table", "metadata"]).form === "metadata"
+    ? { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }
+    : { kind: resource.kind, apiVersion: apiVersionOf(resource) }),
   metadata: { resourceVersion: String(version), ...(annotations === undefined ? {} : { annotations }) }
 })
 
@@ -106,13 +108,13 @@ export const watch = (api: Api, target: Target, request: ApiRequest, show: (obje
       for (const object of api.store.all(target.resource.storage)) if (selected(object)) line("ADDED", show(object))
     }
     if (start.mark && bookmarks)
-      line("BOOKMARK", bookmark(target, api.store.version, { "k8s.io/initial-events-end": "true" }))
+      line("BOOKMARK", bookmark(target, request, api.store.version, { "k8s.io/initial-events-end": "true" }))
     missed.forEach(send)
     const unsubscribe = api.store.subscribe(send)
     let cancelBookmark = () => {}
     const bookmarkLater = () => {
       cancelBookmark = api.time.after(bookmarkEveryMs, () => {
-        line("BOOKMARK", bookmark(target, api.store.version))
+        line("BOOKMARK", bookmark(target, request, api.store.version))
         bookmarkLater()
       })
     }
@@ -124,7 +126,7 @@ export const watch = (api: Api, target: Target, request: ApiRequest, show: (obje
     }
     const cancelTimeout = api.time.after(timeoutSeconds * 1000, () => {
       stop()
-      if (bookmarks) line("BOOKMARK", bookmark(target, api.store.version))
+      if (bookmarks) line("BOOKMARK", bookmark(target, request, api.store.version))
       sink.end()
     })
     return stop
