@@ -108,7 +108,10 @@ describe("RemoteCluster: a cluster that is gone", () => {
 
       yield* program.deprovision(remotes.remoteSettings(remotes.abandoning(owner, remote.identity)))
 
-      assert.deepStrictEqual(before.toSorted((a, b) => a - b), [1, 2])
+      assert.deepStrictEqual(
+        before.toSorted((a, b) => a - b),
+        [1, 2]
+      )
       assert.deepStrictEqual(yield* site.counts, [1, 1])
       assert.deepStrictEqual(yield* remotes.settingsOn(second), ["also"])
       assert.strictEqual((yield* site.records).length, 1)

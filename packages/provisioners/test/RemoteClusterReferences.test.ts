@@ -41,6 +41,7 @@ describe("RemoteCluster: references", () => {
       const restarted = yield* site.makeProgram()
       yield* restarted.deprovision(web)
       const one = yield* site.counts
+      assert.isUndefined(only(yield* site.registrations).metadata.deletionTimestamp)
       yield* restarted.deprovision(shop)
 
       assert.deepStrictEqual([both, one, yield* site.registrations], [[2], [1], []])

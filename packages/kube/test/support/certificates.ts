@@ -6,11 +6,15 @@ export interface Issued {
   readonly key: string
 }
 
+/** As short as it can be: Go reads nothing else. */
+const lengthOf = (length: number): ReadonlyArray<number> => {
+  if (length < 128) return [length]
+  return length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff]
+}
+
 const tlv = (tag: number, ...content: ReadonlyArray<Uint8Array>): Buffer => {
   const body = Buffer.concat(content)
-  const length =
-    body.length < 128 ? Buffer.from([body.length]) : Buffer.from([0x82, body.length >> 8, body.length & 0xff])
-  return Buffer.concat([Buffer.from([tag]), length, body])
+  return Buffer.concat([Buffer.from([tag, ...lengthOf(body.length)]), body])
 }
 const sequence = (...content: ReadonlyArray<Uint8Array>) => tlv(0x30, ...content)
 const oid = (hex: string) => tlv(0x06, Buffer.from(hex, "hex"))
@@ -27,12 +31,22 @@ const build = (options: {
   readonly authority: boolean
   readonly publicKey: KeyObject
   readonly signer: KeyObject
+  readonly host?: string | undefined
 }): string => {
   const nowMs = Date.now()
   const extension = options.authority
     ? sequence(oid("551d13"), tlv(0x01, Buffer.from([0xff])), tlv(0x04, sequence(tlv(0x01, Buffer.from([0xff])))))
-    : // The alternative name 127.0.0.1.
-      sequence(oid("551d11"), tlv(0x04, sequence(tlv(0x87, Buffer.from([127, 0, 0, 1])))))
+    : // The alternative names: 127.0.0.1, and a name where one is given.
+      sequence(
+        oid("551d11"),
+        tlv(
+          0x04,
+          sequence(
+            tlv(0x87, Buffer.from([127, 0, 0, 1])),
+            ...(options.host === undefined ? [] : [tlv(0x82, Buffer.from(options.host, "ascii"))])
+          )
+        )
+      )
   const body = sequence(
     tlv(0xa0, tlv(0x02, Buffer.from([2]))),
     tlv(0x02, Buffer.from([1]), randomBytes(8)),
@@ -50,13 +64,13 @@ const build = (options: {
 
 const newKeys = () => generateKeyPairSync("ec", { namedCurve: "P-256" })
 
-/** A certificate authority, which issues certificates for 127.0.0.1 and for clients. */
+/** A certificate authority, which issues certificates for 127.0.0.1, for a host of that name, and for clients. */
 export const makeAuthority = (issuer: string) => {
   const authority = newKeys()
-  const issue = (subject: string): Issued => {
+  const issue = (subject: string, host?: string): Issued => {
     const { privateKey, publicKey } = newKeys()
     return {
-      certificate: build({ issuer, subject, authority: false, publicKey, signer: authority.privateKey }),
+      certificate: build({ issuer, subject, authority: false, publicKey, signer: authority.privateKey, host }),
       key: privateKey.export({ type: "pkcs8", format: "pem" })
     }
   }
