@@ -7,8 +7,12 @@
  *
  * @since 0.1.0
  */
-import { DateTime, Effect, Schema } from "effect"
+import { DateTime, Effect, Option, Schema } from "effect"
+import { Client } from "./Client.ts"
 import { described, listMap, Time } from "./internal/fields.ts"
+import type { KubeError } from "./KubeError.ts"
+import { type KubeObject, ref } from "./KubeObject.ts"
+import type { ResourceType } from "./ResourceType.ts"
 
 const qualifiedName = /^(?:[a-z0-9][-a-z0-9]*(?:\.[a-z0-9][-a-z0-9]*)*\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/u
 const reasonShape = /^[A-Za-z](?:[A-Za-z0-9_,:]*[A-Za-z0-9_])?$/u
@@ -112,6 +116,65 @@ export const setNow = (
   input: Input,
   generation: number
 ): Effect.Effect<ReadonlyArray<Condition>> => Effect.map(DateTime.now, (now) => set(list, input, { generation, now }))
+
+/**
+ * An object whose status has conditions.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Reporting extends KubeObject {
+  readonly status?: { readonly conditions?: unknown } | undefined
+}
+
+const decode = Schema.decodeUnknownOption(schema)
+const encode = Schema.encodeEffect(schema)
+
+/**
+ * Writes one condition into the object's status, unless it is there already. Nothing else of the status changes.
+ *
+ * **Details**: the version that is given is the one that is changed, so that nobody else's condition is lost. What is no list of
+ * conditions is replaced by one.
+ *
+ * **Errors**: `Conflict` where the object has changed meanwhile; whatever else the client fails with. A condition that its schema
+ * does not allow is a defect.
+ *
+ * **Example** (Ready)
+ * ```ts
+ * import * as Conditions from "@berth/kube/Conditions"
+ * import * as Kind from "@berth/kube/Kind"
+ * import { Schema } from "effect"
+ *
+ * const Team = Kind.make({
+ *   group: "example.com",
+ *   version: "v1",
+ *   kind: "Team",
+ *   scope: "Cluster",
+ *   spec: Schema.Struct({}),
+ *   status: Schema.Struct({ conditions: Conditions.schema.pipe(Kind.withDefault([])) })
+ * })
+ *
+ * export const ready = (team: Kind.Raw<typeof Team>) =>
+ *   Conditions.report(Team, team, { type: "Ready", status: "True", reason: "Provisioned", message: "All is there." })
+ * ```
+ *
+ * @category writing
+ * @since 0.1.0
+ */
+export const report = Effect.fn("Conditions.report")(function* <O extends Reporting>(
+  type: ResourceType<O>,
+  object: O,
+  input: Input
+): Effect.fn.Return<void, KubeError, Client> {
+  const client = yield* Client
+  const { generation = 0, resourceVersion } = object.metadata
+  const before = Option.getOrElse(decode(object.status?.conditions), () => [])
+  const conditions = yield* setNow(before, input, generation)
+  if (conditions === before) return
+  const status = { conditions: yield* Effect.orDie(encode(conditions)) }
+  const patch = { metadata: { resourceVersion }, status }
+  yield* client.patch(type, ref(object), { type: "merge", patch }, { subresource: "status" })
+})
 
 /**
  * Takes a condition out; gives back the very same list when it is not there.

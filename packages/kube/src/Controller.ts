@@ -18,15 +18,17 @@
  * @since 0.1.0
  */
 import { Cause, Data, Deferred, Duration, Effect, Fiber, Metric, Option, type Scope } from "effect"
-import type { Caches } from "./Caches.ts"
+import type { Definition } from "./Cache.ts"
+import * as Caches from "./Caches.ts"
 import * as Health from "./Health.ts"
 import type * as Backoff from "./internal/backoff.ts"
 import * as Reconciles from "./internal/reconciles.ts"
-import type { Ref } from "./KubeObject.ts"
+import type { KubeObject, Ref } from "./KubeObject.ts"
 import * as KubeObjects from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
-import type { Requeue } from "./Requeue.ts"
+import { none, type Requeue } from "./Requeue.ts"
 import type { Source, Watch } from "./Watch.ts"
+import * as Watches from "./Watch.ts"
 import * as WorkQueue from "./WorkQueue.ts"
 
 /**
@@ -86,7 +88,7 @@ export interface Running {
 export interface Controller<out R = never> {
   readonly name: string
   /** Watches and fills the queue; `begin` of the answer starts to empty it. */
-  readonly start: Effect.Effect<Running, never, R | Caches | Scope.Scope>
+  readonly start: Effect.Effect<Running, never, R | Caches.Caches | Scope.Scope>
 }
 
 /** Past its deadline by so much, only a restart helps. */
@@ -245,3 +247,50 @@ export const make = <E, R, RW = never>(options: Options<E, R, RW>): Controller<E
   })
   return { name, start: Effect.annotateLogs(start, { controller: name }) }
 }
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export interface KindOptions<in O, E, R, RW> extends Omit<Options<E, R, RW>, "reconcile" | "watches"> {
+  /** What wakes the controller beside the objects themselves. Default: nothing. */
+  readonly watches?: ReadonlyArray<Watch<RW>> | undefined
+  /** Brings this object closer to what it should be. It has a scope of its own. */
+  readonly reconcile: (object: O) => Effect.Effect<Requeue, E, R>
+}
+
+/**
+ * Describes the controller of one kind: it is woken by the objects of the cache, and gets each as the cache has it. Of one that is
+ * gone there is nothing to do.
+ *
+ * **Example** (A word about every ConfigMap)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Cache from "@berth/kube/Cache"
+ * import * as Controller from "@berth/kube/Controller"
+ * import * as Requeue from "@berth/kube/Requeue"
+ * import { Effect } from "effect"
+ *
+ * export const counter = Controller.ofKind(Cache.define(Builtin.ConfigMap), {
+ *   name: "counter",
+ *   reconcile: ({ data = {}, metadata }) =>
+ *     Effect.as(Effect.log(`${metadata.name} has ${Object.keys(data).length} keys`), Requeue.none)
+ * })
+ * ```
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const ofKind = <O extends KubeObject, I extends string, E, R, RW = never>(
+  definition: Definition<O, I>,
+  options: KindOptions<O, E, R, RW>
+): Controller<Exclude<R, Scope.Scope> | RW | Caches.Caches> =>
+  make({
+    ...options,
+    watches: [Watches.on(definition), ...(options.watches ?? [])],
+    reconcile: (ref) =>
+      Effect.flatMap(
+        Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref)),
+        Option.match({ onNone: () => Effect.succeed(none), onSome: options.reconcile })
+      )
+  })

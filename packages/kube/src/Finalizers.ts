@@ -146,3 +146,56 @@ export const remove = Effect.fn("Finalizers.remove")(function* <O extends KubeOb
     yield* settle(type, current.value, lacks, (each) => removal(each, finalizer))
   }
 })
+
+/**
+ * What is done about an object, depending on whether it is being deleted.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Steps<in O, out A, out E, out R, out ED, out RD> {
+  /** Brings about what belongs to the object, which has the finalizer by then. */
+  readonly provision: (object: O) => Effect.Effect<A, E, R>
+  /** Takes it away. True once nothing is left: then the object may go. */
+  readonly deprovision: (object: O) => Effect.Effect<boolean, ED, RD>
+}
+
+/**
+ * Holds an object by a finalizer for as long as something belongs to it.
+ *
+ * **Details**: nothing is provisioned before the finalizer is there, and the finalizer stays until `deprovision` says true. Gives what
+ * `provision` gave; None where the object is being deleted, or gone.
+ *
+ * **Errors**: those of the steps, of {@link ensure} and of {@link remove}.
+ *
+ * **Example** (A directory elsewhere for each ConfigMap)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Finalizers from "@berth/kube/Finalizers"
+ * import { Effect } from "effect"
+ *
+ * export const reconcile = (object: Builtin.ConfigMap) =>
+ *   Finalizers.manage(Builtin.ConfigMap, object, "example.com/directory", {
+ *     provision: ({ metadata }) => Effect.log(`make ${metadata.name}`),
+ *     deprovision: ({ metadata }) => Effect.as(Effect.log(`remove ${metadata.name}`), true)
+ *   })
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const manage = Effect.fn("Finalizers.manage")(function* <O extends KubeObject, A, E, R, ED, RD>(
+  type: ResourceType<O>,
+  object: O,
+  finalizer: Finalizer,
+  { deprovision, provision }: Steps<O, A, E, R, ED, RD>
+) {
+  if (object.metadata.deletionTimestamp !== undefined) {
+    // Finalizers do not come any more: what is not listed was never there, or is done.
+    const held = listed(object).includes(finalizer)
+    if (held && (yield* deprovision(object))) yield* remove(type, object, finalizer)
+    return Option.none<A>()
+  }
+  const held = yield* ensure(type, object, finalizer)
+  return Option.isNone(held) ? Option.none<A>() : Option.some(yield* provision(held.value))
+})

@@ -110,3 +110,38 @@ export const fromKey = (text: string): Ref => {
   const slash = text.indexOf("/")
   return slash < 0 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) }
 }
+
+/**
+ * What makes an object the owner of others. It may be decoded.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Owner extends Pick<KubeObject, "apiVersion" | "kind"> {
+  readonly metadata: Pick<ObjectMeta, "name" | "uid">
+}
+
+/**
+ * The reference by which a dependent names the object that keeps it.
+ *
+ * **Details**: `owner` is one that the API server has given a uid.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const controllerReference = (owner: Owner): OwnerReference => ({
+  apiVersion: owner.apiVersion,
+  kind: owner.kind,
+  name: owner.metadata.name,
+  uid: owner.metadata.uid ?? "",
+  controller: true
+})
+
+/**
+ * Whether the object names `owner` as the one that keeps it: this very one, not another one of its name.
+ *
+ * @category predicates
+ * @since 0.1.0
+ */
+export const isControlledBy = ({ metadata }: KubeObject, owner: Owner): boolean =>
+  metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === owner.metadata.uid) === true

@@ -530,6 +530,29 @@ describe("Controller", () => {
     }).pipe(quiet, Effect.provide(Health.layer))
   )
 
+  it.effect("of one kind: gets each object as the cache has it, and hears of no other", () =>
+    Effect.gen(function* () {
+      const server = Scripted.make()
+      server.set("a", { metadata: { labels: { colour: "red" } } })
+      const seen: Array<string> = []
+      const controller = Controller.ofKind(Cache.define(Thing), {
+        name: "things",
+        reconcile: ({ metadata }) =>
+          Effect.sync(() => seen.push(`${metadata.name} ${metadata.labels?.["colour"]}`)).pipe(Effect.as(Requeue.none))
+      })
+      const caches = yield* Layer.build(Layer.provide(Caches.layer, server.layer))
+      const run = yield* Effect.provideContext(controller.start, caches)
+      yield* run.begin
+      yield* until(() => seen.length === 1)
+
+      yield* run.trigger({ namespace: "shop", name: "gone" })
+      server.set("a", { metadata: { labels: { colour: "blue" } } })
+      yield* until(() => seen.length === 2)
+
+      assert.deepStrictEqual(seen, ["a red", "a blue"])
+    })
+  )
+
   it.effect("trigger: a key from elsewhere", () =>
     Effect.gen(function* () {
       const { run, started } = yield* running(() => Effect.succeed(Requeue.after(Duration.hours(1))))

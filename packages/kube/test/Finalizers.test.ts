@@ -98,6 +98,22 @@ const trust =
 const ensure = (metadata: ObjectMeta, finalizer = mine) => Finalizers.ensure(Slice, object(metadata), finalizer)
 const remove = (metadata: ObjectMeta, finalizer = mine) => Finalizers.remove(Slice, object(metadata), finalizer)
 
+/** What was called, and what came of it. */
+const managed = Effect.fnUntraced(function* (metadata: ObjectMeta, isDone = true) {
+  const called: Array<string> = []
+  const given = yield* Finalizers.manage(Slice, object(metadata), mine, {
+    provision: (held) => {
+      called.push("provision")
+      return Effect.succeed(held.metadata.finalizers)
+    },
+    deprovision: () => {
+      called.push("deprovision")
+      return Effect.succeed(isDone)
+    }
+  })
+  return { given, called }
+})
+
 describe("Finalizers", () => {
   it.effect("K26: adds one finalizer and keeps those of others", () =>
     Effect.gen(function* () {
@@ -196,6 +212,37 @@ describe("Finalizers", () => {
     waits: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 6 }))
   })
   const writers = Schema.Array(writer).check(Schema.isMaxLength(4))
+  it.effect("K26: provisions only what has its finalizer by then", () =>
+    Effect.gen(function* () {
+      const api = yield* server(named({}))
+      const provisioned = yield* Effect.provide(managed(named({})), api.layer)
+      const elsewhere = yield* server(named({ uid: "2" }))
+      const replaced = yield* Effect.provide(managed(named({})), elsewhere.layer)
+
+      assert.deepStrictEqual(provisioned, { given: Option.some([mine]), called: ["provision"] })
+      assert.deepStrictEqual(replaced, { given: Option.none(), called: [] })
+    })
+  )
+
+  const deletionTimestamp = "2030-01-01T00:00:00Z"
+  const left: ReadonlyArray<readonly [boolean, ReadonlyArray<string>, ReadonlyArray<string>, ReadonlyArray<string>]> = [
+    [false, [mine, "x.dev/theirs"], ["deprovision"], [mine, "x.dev/theirs"]],
+    [true, [mine, "x.dev/theirs"], ["deprovision"], ["x.dev/theirs"]],
+    [true, ["x.dev/theirs"], [], ["x.dev/theirs"]]
+  ]
+  it.effect.each(left)("K26: when nothing is left (%s) of what is being deleted with %j, then %j", (row) =>
+    Effect.gen(function* () {
+      const [isDone, finalizers, called, then] = row
+      const metadata = named({ finalizers, deletionTimestamp })
+      const api = yield* server(metadata)
+
+      const outcome = yield* Effect.provide(managed(metadata, isDone), api.layer)
+
+      assert.deepStrictEqual(outcome, { given: Option.none(), called: [...called] })
+      assert.deepStrictEqual(yield* api.finalizers, Option.some([...then]))
+    })
+  )
+
   it.effect.prop(
     "K26: no finalizer is lost or left behind, however writers interleave",
     { start: Arbitrary.schema(start), writers: Arbitrary.schema(writers) },

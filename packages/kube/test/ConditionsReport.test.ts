@@ -1,0 +1,72 @@
+import * as Cluster from "@berth/testing/Cluster"
+import * as Clusters from "@berth/testing/Clusters"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import * as Client from "../src/Client.ts"
+import * as Conditions from "../src/Conditions.ts"
+import * as Kind from "../src/Kind.ts"
+
+const Team = Kind.make({
+  group: "example.com",
+  version: "v1",
+  kind: "Team",
+  scope: "Cluster",
+  spec: Schema.Struct({}),
+  status: Schema.Struct({
+    conditions: Conditions.schema.pipe(Kind.withDefault([])),
+    members: Schema.optionalKey(Schema.Int)
+  })
+})
+
+const ready: Conditions.Input = { type: "Ready", status: "True", reason: "Provisioned", message: "All is there." }
+
+const scenario = Effect.gen(function* () {
+  yield* Clusters.definition(Kind.crd(Team))
+  const client = yield* Client.Client
+  const created = yield* client.create(Team, { metadata: { name: "a" }, spec: {} })
+  const status = { type: "merge", patch: { status: { members: 3 } } } as const
+  return {
+    first: yield* client.patch(Team, created.metadata, status, { subresource: "status" }),
+    read: client.get(Team, { name: "a" })
+  }
+})
+
+describe("Conditions.report", () => {
+  it.live("K25: writes one condition, keeps the rest of the status, and writes nothing twice", () =>
+    Effect.gen(function* () {
+      const { first, read } = yield* scenario
+
+      yield* Conditions.report(Team, first, ready)
+      const second = yield* read
+      yield* Conditions.report(Team, second, { ...ready, type: "Paused" })
+      const third = yield* read
+      yield* Conditions.report(Team, third, ready)
+      const fourth = yield* read
+
+      assert.deepStrictEqual(
+        third.status?.conditions?.map(({ observedGeneration, type }) => [type, observedGeneration]),
+        [
+          ["Ready", 1],
+          ["Paused", 1]
+        ]
+      )
+      assert.strictEqual(third.status?.members, 3)
+      assert.strictEqual(fourth.metadata.resourceVersion, third.metadata.resourceVersion)
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
+  )
+
+  it.live("K25: fails on an object that has changed meanwhile, and takes no condition of others away", () =>
+    Effect.gen(function* () {
+      const { first, read } = yield* scenario
+      yield* Conditions.report(Team, first, ready)
+
+      const error = yield* Effect.flip(Conditions.report(Team, first, { ...ready, type: "Paused" }))
+
+      assert.strictEqual(error._tag, "Conflict")
+      assert.deepStrictEqual(
+        (yield* read).status?.conditions?.map(({ type }) => type),
+        ["Ready"]
+      )
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
+  )
+})
