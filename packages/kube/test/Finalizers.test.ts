@@ -230,17 +230,19 @@ describe("Finalizers", () => {
     [true, [mine, "x.dev/theirs"], ["deprovision"], ["x.dev/theirs"]],
     [true, ["x.dev/theirs"], [], ["x.dev/theirs"]]
   ]
-  it.effect.each(left)("K26: when nothing is left (%s) of what is being deleted with %j, then %j", (row) =>
-    Effect.gen(function* () {
-      const [isDone, finalizers, called, then] = row
-      const metadata = named({ finalizers, deletionTimestamp })
-      const api = yield* server(metadata)
+  it.effect.each(left)(
+    "K26: when nothing is left (%s) of what is being deleted with %j, calls %j and leaves %j",
+    (row) =>
+      Effect.gen(function* () {
+        const [isDone, finalizers, called, then] = row
+        const metadata = named({ finalizers, deletionTimestamp })
+        const api = yield* server(metadata)
 
-      const outcome = yield* Effect.provide(managed(metadata, isDone), api.layer)
+        const outcome = yield* Effect.provide(managed(metadata, isDone), api.layer)
 
-      assert.deepStrictEqual(outcome, { given: Option.none(), called: [...called] })
-      assert.deepStrictEqual(yield* api.finalizers, Option.some([...then]))
-    })
+        assert.deepStrictEqual(outcome, { given: Option.none(), called: [...called] })
+        assert.deepStrictEqual(yield* api.finalizers, Option.some([...then]))
+      })
   )
 
   it.effect.prop(
