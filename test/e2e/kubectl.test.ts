@@ -123,6 +123,24 @@ describe.skipIf(!isThere)("kubectl", () => {
   )
 
   it.live(
+    "T2: makes in JSON what it would send as protobuf",
+    () =>
+      Effect.gen(function* () {
+        const { run } = yield* makeKubectl
+        const deployment = ["create", "deployment", "web", "--image=web"]
+        const file = join(yield* LocalProcess.temporaryFolder("berth-kubectl"), "deployment.yaml")
+
+        const refused = yield* run(...deployment)
+        writeFileSync(file, yield* run(...deployment, "--dry-run=client", "--output=yaml"))
+        const applied = yield* run("apply", `--filename=${file}`)
+
+        assert.match(refused, /unknown format - accepted media types include: application\/json/u)
+        assert.match(applied, /deployment\.apps\/web created/u)
+      }).pipe(Effect.scoped, Effect.provide(Cluster.embedded())),
+    60_000
+  )
+
+  it.live(
     "T2: is told which field of a manifest is wrong",
     () =>
       Effect.gen(function* () {
