@@ -31,9 +31,9 @@ describe("RemoteCluster: references", () => {
   it.effect("P27: are counted across objects and restarts, and the last one gone removes the registration", () =>
     Effect.gen(function* () {
       const { program, remote, site } = yield* remotes.scenario
-      const [web, shop] = ["web", "shop"].map((name) => remotes.remoteSettings(remotes.ownerOf(name), name))
-      assert.isDefined(web)
-      assert.isDefined(shop)
+      const owners = [remotes.ownerOf("web"), remotes.ownerOf("shop")] as const
+      const web = remotes.remoteSettings(owners[0], "web")
+      const shop = remotes.remoteSettings(owners[1], "shop")
 
       yield* program.provision(web)
       yield* program.provision(shop)
@@ -41,10 +41,15 @@ describe("RemoteCluster: references", () => {
       const restarted = yield* site.makeProgram()
       yield* restarted.deprovision(web)
       const one = yield* site.counts
-      assert.isUndefined(only(yield* site.registrations).metadata.deletionTimestamp)
+      const { metadata } = only(yield* site.registrations)
       yield* restarted.deprovision(shop)
 
+      const labels = Object.keys(metadata.labels ?? {}).filter((label) => label.startsWith("berth.dev/owner-"))
       assert.deepStrictEqual([both, one, yield* site.registrations], [[2], [1], []])
+      assert.deepStrictEqual(
+        [metadata.deletionTimestamp, labels],
+        [undefined, [`berth.dev/owner-${owners[1].metadata.uid}`]]
+      )
       assert.deepStrictEqual(yield* remotes.settingsOn(remote), [])
     })
   )
@@ -129,14 +134,21 @@ describe("RemoteCluster: references", () => {
 
   it.effect("P27: a pass that changes nothing writes nothing", () =>
     Effect.gen(function* () {
-      const { program, remote, site } = yield* remotes.scenario
+      const { site } = yield* remotes.scenario
+      const { client, faults } = yield* faulty(site)
+      const program = yield* site.makeProgram({ homeClient: client })
       const provisioner = remotes.remoteSettings(remotes.ownerOf("web"))
       yield* program.provision(provisioner)
-      const before = [yield* site.resourceVersion, yield* remote.resourceVersion]
+      const there = program.connections.requests.length
+      yield* faults.forget
 
       yield* program.provision(provisioner)
 
-      assert.deepStrictEqual([yield* site.resourceVersion, yield* remote.resourceVersion], before)
+      assert.deepStrictEqual(yield* faults.requests({ verb: "write" }), [])
+      assert.deepStrictEqual(program.connections.requests.slice(there), [
+        "none get namespaces kube-system",
+        "none get configmaps settings"
+      ])
     })
   )
 
@@ -221,6 +233,25 @@ describe("RemoteCluster: references", () => {
 })
 
 describe("RemoteCluster: references of many", () => {
+  it.effect("P27: one that comes while the last one goes keeps the registration", () =>
+    Effect.gen(function* () {
+      const { program, site } = yield* remotes.scenario
+      const [web, shop] = [remotes.ownerOf("web"), remotes.ownerOf("shop")]
+      yield* program.provision(remotes.remoteSettings(web, "web"))
+      const comes = yield* Effect.cached(Effect.orDie(program.provision(remotes.remoteSettings(shop, "shop"))))
+      const homeClient: Client.Client["Service"] = {
+        ...site.client,
+        delete: (type, ref, options) => Effect.andThen(comes, site.client.delete(type, ref, options))
+      }
+      const other = yield* site.makeProgram({ homeClient })
+
+      yield* other.deprovision(remotes.remoteSettings(web, "web"))
+
+      const { metadata } = only(yield* site.registrations)
+      assert.deepStrictEqual([metadata.deletionTimestamp, yield* site.counts], [undefined, [1]])
+    })
+  )
+
   it.effect("P27: objects that come and go at once, in two processes, neither lose nor leave a reference", () =>
     Effect.gen(function* () {
       const { program, remote, site } = yield* remotes.scenario
