@@ -242,6 +242,15 @@ export const started = Effect.tap(stopped, ({ instance, operator, provider, shar
   Effect.all([operator.start, instance(), provider(), sharedComponent()])
 )
 
+/** The same with a ready environment `a` of a slice and a component. */
+export const deployed = Effect.gen(function* () {
+  const berth = yield* started
+  yield* berth.template()
+  yield* berth.environment("a")
+  yield* berth.ready(Environment, "a")
+  return { ...berth, namespace: yield* berth.namespaceOf("a") }
+})
+
 /** A test of its own cluster. The log of the operator stays out of the output. */
 export const story = <E>(
   title: string,
