@@ -2,7 +2,7 @@
  * The kind Consumer: who may ask for databases, how many, where, and by which tokens.
  *
  * **Guarantees**
- * - D17: of a token only the SHA-256 is kept, in a Secret of the release namespace; two may be valid at once, so that one replaces the
+ * - Of a token only the SHA-256 is kept, in a Secret of the release namespace; two may be valid at once, so that one replaces the
  *   other without a gap.
  *
  * @since 0.1.0

@@ -2,7 +2,7 @@
  * What a server's refusal means to a pass: the one place where errors of PostgreSQL become dispositions.
  *
  * **Guarantees**
- * - D7, D23: what is shown names the shard and the SQLSTATE, never the server's words, which go to `why`.
+ * - D7: what is shown names the shard and the SQLSTATE, never the server's words, which go to `why`.
  * - D11: whatever a server may recover from by itself, or by its administrator's hand, is Transient: a shard that is down or read-only
  *   delays its databases and fails none.
  *

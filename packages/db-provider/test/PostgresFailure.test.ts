@@ -27,7 +27,7 @@ describe("PostgresFailure", () => {
     ["XX000", "refused", undefined],
     ["", "refused", undefined]
   ]
-  it.each(refusals)("D11, D23: SQLSTATE %j is %s", (sqlState, reason, afterSeconds) => {
+  it.each(refusals)("D11: SQLSTATE %j is %s", (sqlState, reason, afterSeconds) => {
     const error = new PostgresError.StatementRefused({ sqlState, problem: "the server's words" })
 
     const failure = PostgresFailure.classify(shard, error)
@@ -72,7 +72,7 @@ describe("PostgresFailure", () => {
     assert.notInclude(error.message, "secret")
   })
 
-  it("D23: the SQLSTATE of an answer is there to be counted", () => {
+  it("the SQLSTATE of an answer is there to be counted", () => {
     assert.strictEqual(PostgresError.sqlStateOf(pgErrors.ofStatement(said("42P04", "x"))), "42P04")
     assert.strictEqual(PostgresError.sqlStateOf(pgErrors.ofStatement(new Error("x"))), "")
   })
