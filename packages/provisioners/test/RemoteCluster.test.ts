@@ -1,9 +1,11 @@
 /** What a child gets on another cluster, whose clients those are, and what becomes of a pass without a cluster. */
 import * as Builtin from "@berth/kube/Builtin"
+import * as Cache from "@berth/kube/Cache"
+import * as Caches from "@berth/kube/Caches"
 import * as Client from "@berth/kube/Client"
 import type * as Kind from "@berth/kube/Kind"
-import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { assert, describe, expectTypeOf, it, layer } from "@effect/vitest"
+import { Context, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as CdDriver from "../src/CdDriver.ts"
 import type * as Disposition from "../src/Disposition.ts"
@@ -90,6 +92,34 @@ describe("RemoteCluster: the child", () => {
       assert.deepStrictEqual([yield* remotes.settingsOn(inner), yield* site.counts], [[], []])
     })
   )
+})
+
+describe("RemoteCluster: what a child may need", () => {
+  const target = { owner: remotes.ownerOf("web"), kubeconfig: remotes.secretRef }
+  const opened = Effect.asVoid(Caches.open(Cache.define(Builtin.ConfigMap)))
+
+  it("P25: the client, which comes from the cluster, and anything that is the same everywhere", () => {
+    class Other extends Context.Service<Other, string>()("test/Other") {}
+    const child = Provisioner.make("child", {
+      provision: Effect.asVoid(Effect.all([Client.Client, Other])),
+      deprovision: Effect.void
+    })
+
+    const provisioner = RemoteCluster.on(target, child)
+
+    expectTypeOf(provisioner).toEqualTypeOf<
+      Provisioner.Provisioner<Client.Client | Other | RemoteCluster.RemoteClusters, "child">
+    >()
+  })
+
+  it("P25: no caches, which are those of the operator's own cluster: that does not compile", () => {
+    const child = Provisioner.make("child", { provision: opened, deprovision: Effect.void })
+
+    // @ts-expect-error the caches are not those of the remote cluster
+    const refused = () => RemoteCluster.on(target, child)
+
+    assert.isFunction(refused)
+  })
 })
 
 describe("RemoteCluster: clients", () => {

@@ -145,11 +145,12 @@ const blank = ({ namespace }: Book, wanted: Wanted, name: string): Builtin.Secre
 const isSame = (one: Builtin.Secret, other: Builtin.Secret): boolean =>
   JSON.stringify([one.metadata, one.data]) === JSON.stringify([other.metadata, other.data])
 
-/** Somebody else was faster: what there is now has to be read again. */
-const lost = ["Conflict", "AlreadyExists", "NotFound"] as const
+/** Somebody else was faster: what there is now has to be read again. What cannot be created has no namespace to be in. */
+const isLost = ({ _tag, verb }: KubeError.KubeError): boolean =>
+  _tag === "Conflict" || _tag === "AlreadyExists" || (_tag === "NotFound" && verb === "update")
 
 const again = <A, R>(attempt: Effect.Effect<A, KubeError.KubeError, R>): Effect.Effect<A, KubeError.KubeError, R> =>
-  Effect.retry(attempt, { times: attemptsMax, while: ({ _tag }) => lost.some((each) => each === _tag) })
+  Effect.retry(attempt, { times: attemptsMax, while: isLost })
 
 /** The first name that is free, or whose registration is not being deleted. */
 const place = Effect.fnUntraced(function* (book: Book, wanted: Wanted) {
