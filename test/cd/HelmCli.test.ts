@@ -6,7 +6,8 @@ import { describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { driverSuite } from "../../packages/provisioners/test/support/cd/driverSuite.ts"
 import { helm } from "../../packages/provisioners/test/support/cd/fakeHelmTool.ts"
-import { catalogues, pause } from "./support/charts.ts"
+import { catalogues } from "./support/charts.ts"
+import { pause } from "./support/processes.ts"
 import { built, buildTimeoutMs } from "./support/programs.ts"
 
 const candidate = Clusters.each().find(({ kind }) => kind === "existing")

@@ -21,7 +21,6 @@
  *
  * @since 0.1.0
  */
-import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type { Connection } from "@berth/kube/Connection"
 import { Clock, Duration, Effect, Layer } from "effect"
@@ -31,6 +30,7 @@ import * as Identifier from "./Identifier.ts"
 import * as Command from "./internal/cd/helm/command.ts"
 import * as Kubeconfig from "./internal/cd/helm/kubeconfig.ts"
 import * as Releases from "./internal/cd/helm/releases.ts"
+import * as Home from "./internal/cd/home.ts"
 import * as Objects from "./internal/cd/objects.ts"
 import * as Values from "./internal/cd/values.ts"
 import * as KubeFailure from "./KubeFailure.ts"
@@ -55,13 +55,11 @@ export interface Options {
 }
 
 interface Settings {
-  readonly home: Client.Client["Service"]
+  readonly home: Home.Home
   readonly connection: Connection
   readonly program: string
   readonly timeout: Duration.Duration
   readonly historyMax: number
-  /** Clients that were found to be of the driver's own cluster. */
-  readonly proven: WeakSet<Client.Client["Service"]>
 }
 
 const driver = Identifier.of("helm")
@@ -71,21 +69,11 @@ const graceMs = 10_000
 
 type Pass<A> = Effect.Effect<A, Disposition.ProvisionError, Client.Client>
 
-const uidOf = (client: Client.Client["Service"]) =>
-  Effect.map(client.get(Builtin.Namespace, { name: "kube-system" }), ({ metadata }) => metadata.uid)
-
-/** The connection to the cluster that the client in the context is of: anything else would deploy to one and look at another. */
-const connectionOf = Effect.fnUntraced(function* (settings: Settings, release: CdDriver.Release) {
-  const destination = yield* CdDriver.Destination
-  if (destination !== undefined) return destination.connection
-  const client = yield* Client.Client
-  if (!settings.proven.has(client)) {
-    const [here, home] = yield* Effect.all([uidOf(client), uidOf(settings.home)])
-    if (here !== home) return yield* CdDriver.Reasons.wrong_cluster({ driver, release: release.id })
-    settings.proven.add(client)
-  }
-  return settings.connection
-}, KubeFailure.classified)
+/** The connection to the cluster that the client in the context is of. */
+const connectionOf = ({ connection, home }: Settings, release: CdDriver.Release): Pass<Connection> =>
+  KubeFailure.classified(
+    Effect.map(Home.destination(home, release), (destination) => destination?.connection ?? connection)
+  )
 
 /** What helm said when it failed; undefined when it did not. */
 const helm = Effect.fnUntraced(function* (
@@ -142,29 +130,17 @@ const upgrade = Effect.fnUntraced(function* (
   if (problem !== undefined) return { _tag: "Failed", why: problem }
   const revision = yield* KubeFailure.classified(Releases.newest(wanted))
   return revision?.digest === digest && revision.status === "deployed"
-    ? verdict(yield* healthOf(wanted, revision))
+    ? Objects.observed(yield* KubeFailure.classified(Releases.healthOf(wanted, revision)))
     : { _tag: "Progressing", objects: [], why: "the new revision is not to be seen yet" }
 })
 
-const objectsOf = (release: CdDriver.Release, revision: Releases.Revision) =>
-  Effect.map(Releases.manifestOf(release, revision), (manifest) => Objects.ofManifest(manifest, release.namespace))
-
-const healthOf = (release: CdDriver.Release, revision: Releases.Revision): Pass<Objects.Health> =>
-  KubeFailure.classified(Effect.flatMap(objectsOf(release, revision), Objects.healthOf))
-
-const verdict = ({ failed, missing, waiting, why }: Objects.Health): CdDriver.Observed => {
-  if (failed.length > 0) return { _tag: "Degraded", objects: failed, why }
-  const objects = [...missing, ...waiting]
-  return objects.length === 0 ? { _tag: "Ready" } : { _tag: "Progressing", objects, why }
-}
-
 /** The deployed revision is the wanted one. What somebody has deleted by hand is made anew. */
 const watch = Effect.fnUntraced(function* (settings: Settings, wanted: CdDriver.Wanted, revision: Releases.Revision) {
-  const health = yield* healthOf(wanted, revision)
+  const health = yield* KubeFailure.classified(Releases.healthOf(wanted, revision))
   const nowMs = yield* Clock.currentTimeMillis
   return health.missing.length > 0 && nowMs - revision.changedAtMs > repairEveryMs
     ? yield* upgrade(settings, wanted)
-    : verdict(health)
+    : Objects.observed(health)
 })
 
 const apply = Effect.fnUntraced(function* (
@@ -214,16 +190,13 @@ const remove = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CdDriver.Removal, Disposition.ProvisionError, Client.Client> {
   const revision = yield* KubeFailure.classified(Releases.newest(release))
   if (revision === undefined || revision.ownerUid !== release.ownerUid) return { _tag: "Gone" }
-  const objects = yield* KubeFailure.classified(objectsOf(release, revision))
+  const objects = yield* KubeFailure.classified(Releases.objectsOf(release, revision))
   if (revision.status !== "uninstalled") {
     const problem = yield* helm(settings, release, ["uninstall", release.name, "--keep-history"])
     if (problem !== undefined) return { _tag: "Failed", why: problem }
   }
   const left = yield* KubeFailure.classified(Objects.leftOf(objects))
-  if (left.length > 0) {
-    const why = left.map((each) => `${each.name}: ${each.why}`).join("; ")
-    return { _tag: "Removing", objects: left.map(({ name }) => name), why }
-  }
+  if (left !== undefined) return left
   // Of a release that is uninstalled already, this removes the history.
   const problem = yield* helm(settings, release, ["uninstall", release.name])
   return problem === undefined ? { _tag: "Gone" } : { _tag: "Failed", why: problem }
@@ -247,10 +220,11 @@ const remove = Effect.fnUntraced(function* (
 export const layer = (options: Options): Layer.Layer<CdDriver.CdDriver> =>
   Layer.effect(
     CdDriver.CdDriver,
-    Effect.map(Client.Client, (home): CdDriver.Driver => {
+    Effect.map(Client.Client, (client): CdDriver.Driver => {
       const { connection, historyMax = 10, program = "helm", timeout = "4 minutes" } = options
       const duration = Duration.fromInputUnsafe(timeout)
-      const settings: Settings = { home, connection, program, timeout: duration, historyMax, proven: new WeakSet() }
+      const home = Home.make(driver, client)
+      const settings: Settings = { home, connection, program, timeout: duration, historyMax }
       return {
         name: driver,
         apply: (wanted) => apply(settings, wanted),

@@ -217,6 +217,23 @@ describe("Application", () => {
       })
     )
 
+    it.effect("P33: nothing is left of an application that is gone, and what it remembers stays until then", () =>
+      Effect.gen(function* () {
+        const { namespace, removes, web } = yield* scene
+        const client = yield* Client.Client
+        const secrets = Effect.map(client.list(Builtin.Secret, { namespace }), ({ items }) => items.length)
+        yield* web().provision
+
+        removes({ _tag: "Removing", objects: [], why: "" })
+        yield* outcome(web().deprovision)
+        const before = yield* secrets
+        removes({ _tag: "Gone" })
+        yield* web().deprovision
+
+        assert.deepStrictEqual([before, yield* secrets], [1, 0])
+      })
+    )
+
     it.effect("P33: a removal is waited for, and one that fails is retried", () =>
       Effect.gen(function* () {
         const { removes, web } = yield* scene
@@ -321,6 +338,21 @@ describe("Application", () => {
         assert.deepInclude(first.metadata.annotations, { note: "b" })
         assert.deepInclude(second.metadata.labels, { other: "theirs", team: "c" })
         assert.notProperty(second.metadata.annotations ?? {}, "note")
+      })
+    )
+
+    it.effect("P36: two applications in a namespace take nothing of its metadata from each other", () =>
+      Effect.gen(function* () {
+        const { namespace, owner, web } = yield* scene
+        const client = yield* Client.Client
+        const other = Application.make("api", { owner, chart, namespaceMetadata: { labels: { api: "b" } } })
+
+        yield* web({ namespaceMetadata: { labels: { web: "a" } } }).provision
+        yield* other.provision
+        yield* web({ namespaceMetadata: { labels: { web: "a" } } }).provision
+
+        const { metadata } = yield* client.get(Builtin.Namespace, { name: namespace })
+        assert.deepInclude(metadata.labels, { web: "a", api: "b" })
       })
     )
 

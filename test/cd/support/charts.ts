@@ -4,7 +4,6 @@ import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { createServer, type Server } from "node:http"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect } from "effect"
 import type { Catalogue, Version } from "../../../packages/provisioners/test/support/cd/tool.ts"
@@ -87,6 +86,3 @@ export const catalogues = Effect.gen(function* () {
     })
   )
 })
-
-/** Gives a tool time to act. */
-export const pause: Effect.Effect<void> = Effect.promise(() => sleep(200))

@@ -4,6 +4,7 @@ import type * as KubeError from "@berth/kube/KubeError"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import { Effect, Option } from "effect"
 import { parseAllDocuments } from "yaml"
+import type { Observed, Removing } from "../../CdDriver.ts"
 import { isJsonObject, type JsonObject } from "../json.ts"
 import * as Discovery from "./discovery.ts"
 import { type Status, statusOf } from "./kstatus.ts"
@@ -99,10 +100,20 @@ export const healthOf = Effect.fnUntraced(function* (objects: ReadonlyArray<List
   return health
 })
 
-/** Those that are still there, of those that go with the release. */
-export const leftOf = Effect.fnUntraced(function* (objects: ReadonlyArray<Listed>) {
+/** The same as a driver says it. */
+export const observed = ({ failed, missing, waiting, why }: Health): Observed => {
+  if (failed.length > 0) return { _tag: "Degraded", objects: failed, why }
+  const objects = [...missing, ...waiting]
+  return objects.length === 0 ? { _tag: "Ready" } : { _tag: "Progressing", objects, why }
+}
+
+/** What is still there of those that go with the release; nothing when all are gone. */
+export const leftOf = Effect.fnUntraced(function* (
+  objects: ReadonlyArray<Listed>
+): Effect.fn.Return<Removing | undefined, KubeError.KubeError, Client.Client> {
   const found = yield* readAll(objects.filter(({ kept }) => !kept))
-  return found.flatMap(({ each, object }) =>
-    object === undefined ? [] : [{ name: nameOf(each), ...statusOf(object) }]
-  )
+  const left = found.flatMap(({ each, object }) => (object === undefined ? [] : [stateOf(each, object)]))
+  if (left.length === 0) return undefined
+  const why = left.map((each) => `${each.name}: ${each.why}`).join("; ")
+  return { _tag: "Removing", objects: left.map(({ name }) => name), why }
 })

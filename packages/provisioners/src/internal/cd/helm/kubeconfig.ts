@@ -28,6 +28,12 @@ const exec = (command: ExecCommand | undefined) =>
 const provider = (given: AuthProvider | undefined) =>
   given && { name: given.name, config: Redacted.value(given.config) }
 
+/** Whether another program, on another machine, can use it: it names no file of this one, and no command. */
+export const isPortable = ({ authProvider, ca, clientCertificate, clientKey, exec, token }: Connection): boolean =>
+  exec === undefined &&
+  authProvider === undefined &&
+  [ca, clientCertificate, clientKey, token].every((each) => each === undefined || Redacted.isRedacted(each))
+
 export const of = (connection: Connection): string => {
   const { authProvider, basic, impersonate, proxyUrl } = connection
   const cluster = {

@@ -7,6 +7,7 @@ import { Effect, Result, Schema } from "effect"
 import type { Release } from "../../../CdDriver.ts"
 import { ownerLabel } from "../../../ObjectProvisioner.ts"
 import type { JsonObject } from "../../json.ts"
+import * as Objects from "../objects.ts"
 
 export const digestLabel = "berth.dev/digest"
 
@@ -61,13 +62,17 @@ const textOf = Effect.fnUntraced(function* ({ namespace }: Release, { name }: Re
 
 const Stored = Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
 
-/** What the revision deployed, as YAML; empty where the record cannot be read. */
-export const manifestOf = Effect.fnUntraced(function* (release: Release, revision: Revision) {
+/** What the revision deployed; nothing where the record cannot be read. */
+export const objectsOf = Effect.fnUntraced(function* (release: Release, revision: Revision) {
   const { text } = yield* textOf(release, revision)
   const stored: JsonObject = Result.getOrElse(Schema.decodeUnknownResult(Stored)(text), () => ({}))
   const manifest = stored["manifest"]
-  return typeof manifest === "string" ? manifest : ""
+  return typeof manifest === "string" ? Objects.ofManifest(manifest, release.namespace) : []
 })
+
+/** How what the revision deployed is now. */
+export const healthOf = (release: Release, revision: Revision) =>
+  Effect.flatMap(objectsOf(release, revision), Objects.healthOf)
 
 const pending = /("info":\{.*?"status":")pending-[a-z]+"/su
 
@@ -84,4 +89,28 @@ export const fail = Effect.fnUntraced(function* (release: Release, revision: Rev
     data: { release: packed(text.replace(pending, '$1failed"')) }
   }
   yield* client.patch(Builtin.Secret, { namespace: release.namespace, name }, { type: "merge", patch })
+})
+
+/** Says whose the release is, where the tool itself does not. Helm keeps labels that it does not know. */
+export const claim = ({ namespace, ownerUid }: Release, { name }: Revision) =>
+  Client.Client.use((client) =>
+    client.patch(
+      Builtin.Secret,
+      { namespace, name },
+      { type: "merge", patch: { metadata: { labels: { [ownerLabel]: ownerUid } } } }
+    )
+  )
+
+/** Removes the history of a release that is uninstalled. */
+export const purge = Effect.fnUntraced(function* ({ name, namespace }: Release) {
+  const client = yield* Client.Client
+  const labelSelector = `owner=helm,name=${name}`
+  const { items } = yield* client.list(Builtin.Secret, { namespace, labelSelector, metadataOnly: true })
+  const oldestFirst = items.toSorted(
+    (a, b) => Number(a.metadata.labels?.["version"]) - Number(b.metadata.labels?.["version"])
+  )
+  // The newest goes last: until then it says what the others belong to.
+  yield* Effect.forEach(oldestFirst, ({ metadata }) =>
+    Effect.catchTag(client.delete(Builtin.Secret, metadata), "NotFound", () => Effect.void)
+  )
 })
