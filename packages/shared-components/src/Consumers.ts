@@ -151,7 +151,9 @@ export const consent = Effect.fn("Consumers.consent")(function* <R>(
     }
   }
   if (slice.spec.desired !== "Released") yield* record.writeSpec({ desired: "Released" })
-  yield* record.writeStatus({ phase: "Releasing" }, ["position"])
+  // Whose environment did not wait is all that remembers what may be left.
+  const phase = (yield* isAlive(slice)) ? "Releasing" : "Orphaned"
+  yield* record.writeStatus({ phase }, ["position"])
 })
 
 /** The cache answers first; only a no is asked of the API server, since it would cost a slice. */

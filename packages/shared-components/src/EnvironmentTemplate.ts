@@ -69,6 +69,15 @@ const Component = Schema.Struct({
   name: Label.pipe(described("The component's name, by which templates refer to it.")),
   helm: optional("Deployed as a Helm release.", Helm),
   sharedComponentRef: optional("A slice of this shared component.", LocalRef("SharedComponent")),
+  replaces: Schema.Array(Label)
+    .check(Schema.isMaxLength(64))
+    .pipe(
+      Kind.listSet,
+      described(
+        "Former components whose slices of the same shared component are removed for this one, with all that is in them. Without it a slice that got another name is kept, and the environment waits."
+      ),
+      Kind.withDefault([])
+    ),
   env: VariableMap(TemplateText, 128).pipe(
     described(
       "Environment variables, as templates. They are in the Secret `<component>-env` of the environment's namespace."

@@ -4,6 +4,7 @@
  * **Guarantees**
  * - S22: a component starts as soon as what it needs is ready, whatever the others wait for.
  * - S5: the labels on the namespace that say which slices it has are mended in each pass.
+ * - S16: an environment that cannot be removed is let go by an annotation with its own UID; its records stay, and are Orphaned.
  * - A teardown needs nothing but the records and the namespace: the template, the provider and the shared component may be gone.
  *
  * @since 0.1.0
@@ -89,6 +90,15 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
 })
 
 /**
+ * The annotation that lets an environment go before its slices and its namespace are gone: its value is the environment's own UID.
+ * It does something only while the environment is being deleted.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const forceAnnotation = "berth.dev/force-cleanup"
+
+/**
  * The tree of an environment that is being deleted.
  *
  * @category constructors
@@ -96,7 +106,7 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
  */
 export const teardown = (environment: Environment): Provisioner.Provisioner<Services> =>
   Provisioner.serial("environment", [
-    namespaceOf(environment),
+    isForced(environment) ? unwaited(environment) : namespaceOf(environment),
     Provisioner.make("slices", { provision: Effect.void, deprovision: releaseAll(environment) }),
     Provisioner.make("components", {
       provision: Effect.void,
@@ -171,7 +181,7 @@ const deploy = Effect.fnUntraced(function* (
   const { blueprint, consumer, environment, namespace, offers } = work
   const want = blueprint.wants.find((each) => each.component === component.name)
   if (want !== undefined) {
-    const record = yield* Reservations.bound(consumer, want)
+    const record = yield* Reservations.bound(consumer, blueprint.wants, want)
     if (isNeeded(blueprint, component)) offers.set(component.name, yield* bindingOf(record, want))
   }
   if (!ComponentVariables.hasAny(environment, component)) return
@@ -194,24 +204,45 @@ const bindingOf = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice, { c
 
 // --- Taking it down
 
+const isForced = ({ metadata }: Environment): boolean => metadata.annotations[forceAnnotation] === metadata.uid
+
+/** The namespace is asked to go, and left to itself. */
+const unwaited = (environment: Environment) => {
+  const { deprovision, provision } = namespaceOf(environment)
+  return Provisioner.make("namespace", {
+    provision,
+    deprovision: Effect.catchTag(deprovision, "Yield", () => Effect.void)
+  })
+}
+
 /** One that is Orphaned holds nobody up: it waits for a person, and is never torn down by guess (S13). */
 const isHolding = (record: RawSlice): boolean => phaseOf(record) !== "Orphaned"
 
 /** Nothing parks here, so what is a moment old is good enough. */
 const isStalled = ({ status }: RawSlice): boolean => Conditions.isTrue(status?.conditions, "Stalled")
 
-const releaseAll = Effect.fnUntraced(function* ({
-  metadata
-}: Environment): Effect.fn.Return<void, ProvisionError, Services> {
+const releaseAll = Effect.fnUntraced(function* (
+  environment: Environment
+): Effect.fn.Return<void, ProvisionError, Services> {
+  const { metadata } = environment
   const known = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(metadata.uid))
   const holding = known.filter(isHolding)
   const slices = holding.length > 0 ? holding : (yield* listed(metadata.uid)).filter(isHolding)
   yield* Effect.forEach(slices, Reservations.release, { concurrency: 4, discard: true })
   if (slices.length === 0) return
+  if (isForced(environment)) return yield* letGo(environment, slices)
   const stalled = slices.filter(isStalled)
-  if (stalled.length > 0) return yield* Reasons.slices_not_removed({ slices: held.names(stalled) })
+  if (stalled.length > 0) return yield* Reasons.slices_not_removed({ slices: held.names(stalled), uid: metadata.uid })
   return yield* Reasons.releasing_slices({ slices: held.names(slices) }, held.wait)
 })
+
+/** Each record stays, is tried again, and is Orphaned once its environment is gone. */
+const letGo = ({ metadata }: Environment, slices: ReadonlyArray<RawSlice>) =>
+  Effect.logWarning("an environment is let go by force; what its slices made may still be there", {
+    environment: metadata.name,
+    uid: metadata.uid,
+    slices: slices.map((slice) => slice.metadata.name)
+  })
 
 /** The cache may not have a record that was just written: before the environment goes, the API server is asked. */
 const listed = Effect.fnUntraced(function* (uid: string) {

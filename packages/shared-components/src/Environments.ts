@@ -42,6 +42,7 @@ import * as Reservations from "./Reservations.ts"
  * | `suspended` | suspended while it waited | nothing | end the suspension |
  * | `previous_slice` | the slice that the component had is still being removed | looked at when it is gone | nothing |
  * | `previous_slice_stalled` | the same, and that slice waits for somebody | looked at when it does not any more | see the Slice |
+ * | `slice_renamed` | a component left the template, another one wants a slice of the same shared component | looked at when the template changes | rename it back, or list it in `replaces` |
  * | `slice_paused` | somebody has paused the slice before it was there | looked at when its record changes | end the pause |
  * | `provisioning_slice`, `binding_missing` | a slice is being made | looked at when its record changes | nothing |
  * | `slice_stalled` | a slice waits for somebody | looked at when it does not any more | see the Slice |

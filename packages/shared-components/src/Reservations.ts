@@ -6,6 +6,7 @@
  *   before is there: two environments that want the same two never wait for each other. One that is suspended gives its turn up.
  * - S7: a record is written before anything else is; it has no ownerReference, so that garbage collection never takes it.
  * - S13: a record is an environment's by its UID. One that it adopted goes before its own newer one.
+ * - S28: a slice whose component seems to have got another name is neither removed nor replaced unless the template says so.
  * - S5: labels of records are an index; they are put back where they differ.
  *
  * **Caveats**
@@ -17,7 +18,7 @@
 import { Client } from "@berth/kube/Client"
 import * as KubeObjects from "@berth/kube/KubeObject"
 import type * as Disposition from "@berth/provisioners/Disposition"
-import type * as Identifier from "@berth/provisioners/Identifier"
+import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Clock, Effect } from "effect"
 import * as obstacles from "./internal/environments/obstacles.ts"
@@ -66,6 +67,8 @@ export interface Consumer {
 export interface Want {
   readonly component: Identifier.Identifier
   readonly shared: { readonly name: Identifier.Identifier; readonly uid: Identifier.Identifier }
+  /** Former components whose slices may be removed for this one. */
+  readonly replaces: ReadonlyArray<Identifier.Identifier>
 }
 
 /**
@@ -116,6 +119,28 @@ export const recordOf = (records: ReadonlyArray<RawSlice>, { component, shared }
 }
 
 /**
+ * What a component that has no slice yet may have been called before: a record with something outside, of the same shared component,
+ * whose component left the template, and that nobody said may be removed (S28).
+ */
+const formerOf = (records: ReadonlyArray<RawSlice>, wants: ReadonlyArray<Want>, want: Want): RawSlice | undefined => {
+  if (recordOf(records, want) !== undefined) return undefined
+  const isWanted = (component: string) => wants.some((each) => each.component === component)
+  const isReplaced = (component: string) => want.replaces.some((each) => each === component)
+  return records.find((record) => {
+    const { component } = consumerOf(record)
+    const isSame = isKept(record) && sharedComponentOf(record).uid === want.shared.uid
+    return isSame && record.spec.capsule !== undefined && !isWanted(component) && !isReplaced(component)
+  })
+}
+
+const renamed = ({ component, shared }: Want, former: RawSlice): ProvisionError =>
+  Reasons.slice_renamed({
+    component,
+    shared: shared.name,
+    former: Identifier.Identifier.make(consumerOf(former).component)
+  })
+
+/**
  * Asks for every place that is wanted, gives up every record that is not, and wants all slices made once all places are there.
  *
  * **Errors**: what it waits for, of `Environments.Reasons`.
@@ -131,11 +156,19 @@ export const reserve = Effect.fn("Reservations.reserve")(function* (
   const records = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(consumer.uid))
   const counting = wants.flatMap((want) => recordOf(records, want) ?? [])
   const left = records.filter((record) => isKept(record) && !counting.includes(record))
-  yield* Effect.forEach(left, release, { discard: true })
+  const kept = new Set(wants.flatMap((want) => formerOf(records, wants, want) ?? []))
+  yield* Effect.forEach(
+    left.filter((record) => !kept.has(record)),
+    release,
+    { discard: true }
+  )
   if (consumer.suspended) yield* giveUp(counting, wants)
   for (const want of inOrder(wants)) {
     const record = recordOf(records, want)
-    if (record === undefined) return yield* ask(consumer, want, records, arrive)
+    if (record === undefined) {
+      const former = formerOf(records, wants, want)
+      return yield* former === undefined ? ask(consumer, want, records, arrive) : renamed(want, former)
+    }
     yield* mend(consumer, record)
     if (phaseOf(record) === "Waiting") return yield* waiting(record, want)
   }
@@ -156,12 +189,15 @@ export const reserve = Effect.fn("Reservations.reserve")(function* (
  */
 export const bound = Effect.fn("Reservations.bound")(function* (
   consumer: Consumer,
+  wants: ReadonlyArray<Want>,
   want: Want
 ): Effect.fn.Return<RawSlice, ProvisionError, Services> {
   const records = yield* Effect.flatMap(Records, ({ slicesOfConsumer }) => slicesOfConsumer(consumer.uid))
   const { component } = want
   const record = recordOf(records, want)
   if (record === undefined) {
+    const former = formerOf(records, wants, want)
+    if (former !== undefined) return yield* renamed(want, former)
     const names = { component, shared: want.shared.name }
     return yield* consumer.suspended ? Reasons.suspended(names, rarely) : Reasons.registering(names, rarely)
   }

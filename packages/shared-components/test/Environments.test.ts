@@ -134,7 +134,7 @@ describe("An environment", () => {
     for (const secret of [PASSWORD, base64(PASSWORD), "admin-secret"]) assert.notInclude(text, secret)
   })
 
-  story("loses what leaves its template, and gets what is added", function* () {
+  story("S28: loses what leaves its template, and gets what is added", function* () {
     const { environment, env, gone, namespaceOf, read, ready, slices, template } = yield* started
     yield* template()
     yield* environment("a")
@@ -151,6 +151,35 @@ describe("An environment", () => {
       (yield* read(Builtin.Namespace, namespace, "")).metadata.labels?.[environmentUidLabel],
       (yield* read(Environment, "a")).metadata.uid
     )
+  })
+
+  story("S28: keeps a slice whose component got another name, until that is undone or asked for", function* () {
+    const { binding, edit, ready, says, slices, template } = yield* deployed
+    const [before] = yield* slices("a")
+    const renamed = { name: "database", sharedComponentRef: { name: "postgres" } }
+    const parked = Effect.gen(function* () {
+      const { message } = yield* says(Environment, "a", "slice_renamed", "Stalled")
+      assert.match(message, /^database wants a slice of postgres, and that of db, which left the template, is still/u)
+    })
+
+    yield* template("shop", [renamed])
+    yield* parked
+    assert.strictEqual((yield* slices("a"))[0]?.metadata.uid, before?.metadata.uid)
+
+    yield* template("shop", [db, web])
+    yield* ready(Environment, "a")
+    yield* template("shop", [renamed])
+    yield* parked
+    // Another pass changes nothing.
+    yield* edit(Environment, "a", { spec: { source: { branch: "main" } } })
+    yield* parked
+    assert.strictEqual((yield* slices("a"))[0]?.metadata.uid, before?.metadata.uid)
+
+    yield* template("shop", [{ ...renamed, replaces: ["db"] }])
+    yield* ready(Environment, "a")
+    const [after] = yield* slices("a")
+    assert.notStrictEqual(after?.spec.sliceId, before?.spec.sliceId)
+    assert.isNotEmpty(yield* binding("a", "database"))
   })
 
   story("writes nothing in a pass that changes nothing", function* () {

@@ -331,7 +331,8 @@ describe("Slices", () => {
       const { record, slice } = yield* bench.bound()
       const want = {
         component: Identifier.of("db"),
-        shared: { name: Identifier.of("postgres"), uid: Identifier.Identifier.make(slice.spec.sharedComponent.uid) }
+        shared: { name: Identifier.of("postgres"), uid: Identifier.Identifier.make(slice.spec.sharedComponent.uid) },
+        replaces: []
       }
       yield* bench.remove(Slice, record)
       const deleted = Option.getOrThrow(yield* bench.read(record))

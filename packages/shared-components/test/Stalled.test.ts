@@ -3,6 +3,7 @@ import * as Conditions from "@berth/kube/Conditions"
 import { assert, describe } from "@effect/vitest"
 import { Effect } from "effect"
 import { Environment } from "../src/Environment.ts"
+import * as EnvironmentTree from "../src/EnvironmentTree.ts"
 import { SharedComponent } from "../src/SharedComponent.ts"
 import { SharedComponentProvider } from "../src/SharedComponentProvider.ts"
 import { Slice } from "../src/Slice.ts"
@@ -180,4 +181,38 @@ describe("What waits for somebody", () => {
     const { items } = yield* Effect.orDie(berth.client.list(Builtin.Job, { namespace: shared }))
     assert.lengthOf(items, 0)
   })
+
+  story(
+    "S16: an environment is let go by its own UID, and leaves its slice Orphaned until that can be removed",
+    function* () {
+      const berth = yield* started
+      const { edit, environment, gone, namespaceOf, provider, ready, remove, scripts, slices, template, until } = berth
+      yield* provider("postgres", { deprovision: { image: "berth", script: "false", retries: 0 } })
+      yield* template("shop", [db])
+      yield* environment("a")
+      const { metadata } = yield* ready(Environment, "a")
+      const namespace = yield* namespaceOf("a")
+      yield* edit(Builtin.Namespace, namespace, { metadata: { finalizers: ["example.com/stuck"] } }, "")
+      const [record] = yield* slices("a")
+      const ref = { name: record?.metadata.name ?? "", namespace: management }
+      yield* scripts.decide((job) => (job.metadata.name.includes("deprovision") ? "fails" : "succeeds"))
+      const force = (value: string) =>
+        edit(Environment, "a", { metadata: { annotations: { [EnvironmentTree.forceAnnotation]: value } } })
+      yield* force("another")
+      yield* remove(Environment, "a")
+      const message = yield* stalled(berth, Environment, "a", "slices_not_removed")
+      assert.include(message, `its own UID ${metadata.uid ?? "none"}`)
+
+      yield* force(metadata.uid ?? "")
+
+      yield* gone(Environment, "a")
+      yield* until(Slice, ref, (slice) => (slice?.status?.phase === "Orphaned" ? true : undefined))
+      yield* stalled(berth, Slice, ref.name, "not_removed")
+      const left = yield* berth.read(Builtin.Namespace, namespace, "")
+      assert.isDefined(left.metadata.deletionTimestamp)
+      yield* scripts.decide(() => "succeeds")
+      yield* edit(Slice, ref.name, { metadata: { annotations: { "berth.dev/retry": "1" } } })
+      yield* gone(Slice, ref.name)
+    }
+  )
 })

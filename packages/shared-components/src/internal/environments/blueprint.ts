@@ -132,9 +132,9 @@ const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): 
 }
 
 const wantsOf = ({ known, template }: Look): ReadonlyArray<Want> =>
-  template.spec.components.flatMap(({ name, sharedComponentRef }) => {
+  template.spec.components.flatMap(({ name, replaces, sharedComponentRef }) => {
     const shared = sharedComponentRef && known.identity(sharedComponentRef.name)
-    return shared === undefined ? [] : [{ component: name, shared: { name: shared.name, uid: shared.uid } }]
+    return shared === undefined ? [] : [{ component: name, shared: { name: shared.name, uid: shared.uid }, replaces }]
   })
 
 const seenOf = ({ known, template }: Look): ReadonlyArray<Seen> => {

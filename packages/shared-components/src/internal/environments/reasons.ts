@@ -28,6 +28,9 @@ export const Reasons = Disposition.vocabulary("environment", {
     "The slice that {component} had before cannot be removed: see the conditions of the Slice {slice}."
   ),
   suspended: Disposition.yield("Suspended before {component} had a place at {shared}: its turn is given up."),
+  slice_renamed: Disposition.userActionRequired(
+    "{component} wants a slice of {shared}, and that of {former}, which left the template, is still there with what is in it: name the component {former} again, or list it in the replaces of {component} to have that slice removed."
+  ),
   slice_paused: Disposition.yield(
     "The slice of {component} is paused: take berth.dev/paused off the Slice {slice} when it is to go on."
   ),
@@ -54,6 +57,6 @@ export const Reasons = Disposition.vocabulary("environment", {
   outdated: Disposition.yield("The template {template}, or what it refers to, has just changed."),
   releasing_slices: Disposition.yield("Waiting until these slices are gone: {slices}."),
   slices_not_removed: Disposition.userActionRequired(
-    "These slices cannot be removed: {slices}. See the conditions of each Slice; it goes on being tried."
+    "These slices cannot be removed: {slices}. See the conditions of each Slice; it goes on being tried. To let the environment go without them, annotate it with berth.dev/force-cleanup and its own UID {uid}."
   )
 })
