@@ -1,7 +1,7 @@
 /** Random lives of several objects on one remote cluster, against a model that only knows who is there. */
 import * as Builtin from "@berth/kube/Builtin"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
 
