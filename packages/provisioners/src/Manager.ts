@@ -169,7 +169,7 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
  * this pass: if the pass ends in UserActionRequired, the object is served again when the input changes.
  *
  * **Details**: reads from the API server. None: there is no such object; its creation counts as a change. For the change to be
- * noticed at once, the kind has to be among the manager's `inputs`; otherwise it is noticed at the next restart.
+ * noticed at once, the kind has to be among the manager's `inputs`; otherwise it is noticed at the next restart, and the log says so.
  *
  * **Errors**: those of `KubeFailure`; never for an object that is not there.
  *
@@ -219,7 +219,8 @@ export const input = <O extends KubeObject>(
 const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, R5>(
   options: Options<O, D, I, R1, R2, R3, R4>,
   lookup: (ref: Ref) => Effect.Effect<Option.Option<O>, never, R5>,
-  waiting: inputs.Waiting
+  waiting: inputs.Waiting,
+  declared: internal.Plan<O, D, never>["declared"]
 ) => {
   const { kind, provisioner, status } = options
   const plan: internal.Plan<O, D, R1 | R2 | R3 | R5> = {
@@ -237,7 +238,8 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
       return Effect.isEffect(own) ? own : Effect.succeed(own)
     },
     lookup,
-    waiting
+    waiting,
+    declared
   }
   return internal.make(plan)
 }
@@ -292,7 +294,7 @@ export const passes = <
   options: Options<O, D, I, R1, R2, R3, R4>,
   lookup: (ref: Ref) => Effect.Effect<Option.Option<O>, never, R5>
 ): ((ref: Ref) => Effect.Effect<Requeue.Requeue, KubeError.KubeError, Client.Client | R1 | R2 | R3 | R5>) => {
-  const pass = passesOf(options, lookup, inputs.makeWaiting())
+  const pass = passesOf(options, lookup, inputs.makeWaiting(), () => Effect.void)
   return (ref) => Effect.map(pass(ref), requeue)
 }
 
@@ -338,8 +340,10 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
 ): Controller.Controller<Client.Client | Caches.Caches | Exclude<R1 | R2 | R3, Scope.Scope> | R4> => {
   const definition = options.definition ?? Cache.define<O, I>(options.kind)
   const waiting = inputs.makeWaiting()
-  const pass = passesOf(options, (ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref)), waiting)
-  const wakers = (options.inputs ?? []).map((source) => inputs.waker(source, waiting))
+  const sources = options.inputs ?? []
+  const lookup = (ref: Ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref))
+  const pass = passesOf(options, lookup, waiting, inputs.unwatched(sources))
+  const wakers = sources.map((source) => inputs.waker(source, waiting))
   return Controller.make({
     name: options.kind.plural,
     watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],

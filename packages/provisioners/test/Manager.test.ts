@@ -3,6 +3,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
 import type { KubeObject } from "@berth/kube/KubeObject"
+import type { ResourceType } from "@berth/kube/ResourceType"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Fiber, Layer, Logger, Metric, Option, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -889,6 +890,27 @@ describe("Manager under its controller", () => {
         resources.filter((resource) => resource === "secrets"),
         ["secrets"]
       )
+    }).pipe(Effect.provide(Layer.fresh(live)))
+  )
+
+  it.live("P2: the log says once that an input is of a kind that nobody watches", () =>
+    Effect.gen(function* () {
+      const { create, start, until } = yield* controlled
+      const lines: Array<string> = []
+      const logger = Logger.make<unknown, void>(({ message }) => void lines.push(String(message)))
+      const read = (type: ResourceType) => Manager.input(type, { name: "any", namespace: "default" })
+      yield* start({
+        inputs: [Builtin.Secret],
+        provision: () => Effect.andThen(read(Builtin.Secret), read(Builtin.ConfigMap)).pipe(Effect.asVoid)
+      }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "Warn"))
+      for (const name of ["one", "two"]) {
+        yield* create(name)
+        yield* until(name, (object) => condition(object, "Ready")?.status === "True")
+      }
+
+      const said = lines.filter((line) => line.includes("among the manager's inputs"))
+      assert.lengthOf(said, 1)
+      assert.include(said[0], "a ConfigMap as an input, but v1/ConfigMap is not")
     }).pipe(Effect.provide(Layer.fresh(live)))
   )
 

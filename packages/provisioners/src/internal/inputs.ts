@@ -126,9 +126,27 @@ const definitionOf = (source: Source): Cache.AnyDefinition => {
   return definition
 }
 
+const kindOf = (source: Source) =>
+  definitionOf(source).with(({ type }) => ({ apiVersion: ResourceType.apiVersion(type), kind: type.kind }))
+
 /** Wakes whoever waits for an object of this source when it changes. */
 export const waker = (source: Source, waiting: Waiting): Watch.Watch =>
-  definitionOf(source).with((definition) => {
-    const of = { apiVersion: ResourceType.apiVersion(definition.type), kind: definition.type.kind }
-    return Watch.mapped(definition, (object) => waiting.of(keyOf(of, KubeObject.ref(object))))
-  })
+  definitionOf(source).with((definition) =>
+    Watch.mapped(definition, (object) => waiting.of(keyOf(kindOf(source), KubeObject.ref(object))))
+  )
+
+/** Says once of each kind that nobody watches it, where it is among no sources: what waits for it would wait for a restart. */
+export const unwatched = (sources: ReadonlyArray<Source>): ((inputs: ReadonlyArray<Input>) => Effect.Effect<void>) => {
+  const said = new Set(sources.map(kindOf).map(({ apiVersion, kind }) => `${apiVersion}/${kind}`))
+  return Effect.forEach(
+    ({ apiVersion, kind }) => {
+      const name = `${apiVersion}/${kind}`
+      if (said.has(name)) return Effect.void
+      said.add(name)
+      return Effect.logWarning(
+        `A pass declared a ${kind} as an input, but ${name} is not among the manager's inputs: a change of it is noticed after a restart only`
+      )
+    },
+    { discard: true }
+  )
+}

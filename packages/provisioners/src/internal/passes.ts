@@ -39,6 +39,8 @@ export interface Plan<O extends Status.ManagedObject, D, R> {
   readonly own: (object: D, outcome: Outcome) => Effect.Effect<JsonObject, never, R>
   readonly lookup: (ref: KubeObject.Ref) => Effect.Effect<Option.Option<O>, never, R>
   readonly waiting: Inputs.Waiting
+  /** Looks at what a pass declared. */
+  readonly declared: (inputs: ReadonlyArray<Bookkeeping.Input>) => Effect.Effect<void>
 }
 
 /** When to come back by itself; none leaves it to the watches. */
@@ -100,6 +102,7 @@ const run = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
   const client = yield* Client.Client
   const pass = yield* Effect.provideService(passes, Inputs.Current, { client, declare })
   plan.waiting.set(key, inputs.keys())
+  yield* plan.declared([...inputs.values()])
   return { decoded, pass, inputs: [...inputs.values()] }
 })
 
