@@ -342,7 +342,9 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
   const waiting = inputs.makeWaiting()
   const sources = options.inputs ?? []
   const lookup = (ref: Ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref))
-  const pass = passesOf(options, lookup, waiting, inputs.unwatched(sources))
+  // What a watch of the author's own is about is not to be seen from here.
+  const declared = options.watches === undefined ? inputs.unwatched(sources) : () => Effect.void
+  const pass = passesOf(options, lookup, waiting, declared)
   const wakers = sources.map((source) => inputs.waker(source, waiting))
   return Controller.make({
     name: options.kind.plural,

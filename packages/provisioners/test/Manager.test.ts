@@ -4,6 +4,7 @@ import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Watch from "@berth/kube/Watch"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Fiber, Layer, Logger, Metric, Option, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
@@ -893,7 +894,15 @@ describe("Manager under its controller", () => {
     }).pipe(Effect.provide(Layer.fresh(live)))
   )
 
-  it.live("P2: the log says once that an input is of a kind that nobody watches", () =>
+  it.live.each([
+    { says: "once", watches: undefined, what: "nobody watches", expected: ["ConfigMap"] },
+    {
+      says: "nothing",
+      watches: [Watch.on(Cache.define(Builtin.ConfigMap))],
+      what: "a watch of the author's own may be about",
+      expected: []
+    }
+  ])("P2: the log says $says of an input of a kind that $what", ({ expected, watches }) =>
     Effect.gen(function* () {
       const { create, start, until } = yield* controlled
       const lines: Array<string> = []
@@ -901,6 +910,7 @@ describe("Manager under its controller", () => {
       const read = (type: ResourceType) => Manager.input(type, { name: "any", namespace: "default" })
       yield* start({
         inputs: [Builtin.Secret],
+        watches,
         provision: () => Effect.andThen(read(Builtin.Secret), read(Builtin.ConfigMap)).pipe(Effect.asVoid)
       }).pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(References.MinimumLogLevel, "Warn"))
       for (const name of ["one", "two"]) {
@@ -908,9 +918,10 @@ describe("Manager under its controller", () => {
         yield* until(name, (object) => condition(object, "Ready")?.status === "True")
       }
 
-      const said = lines.filter((line) => line.includes("among the manager's inputs"))
-      assert.lengthOf(said, 1)
-      assert.include(said[0], "a ConfigMap as an input, but v1/ConfigMap is not")
+      const kinds = lines.flatMap(
+        (line) => /declared a (\w+) as an input, but v1\/\1 is not among/u.exec(line)?.[1] ?? []
+      )
+      assert.deepStrictEqual(kinds, expected)
     }).pipe(Effect.provide(Layer.fresh(live)))
   )
 

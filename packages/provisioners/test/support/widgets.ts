@@ -121,12 +121,14 @@ export const controlled = Effect.gen(function* () {
       concurrency,
       deprovision = () => Effect.void,
       inputs = [],
-      provision
+      provision,
+      watches
     }: {
       readonly provision: Step
       readonly deprovision?: Step
       readonly concurrency?: number
       readonly inputs?: Options["inputs"]
+      readonly watches?: Options["watches"]
     }) =>
       Effect.gen(function* () {
         const controller = Manager.make({
@@ -134,6 +136,7 @@ export const controlled = Effect.gen(function* () {
           provisioner: (widget) =>
             Provisioner.make("widget", { provision: () => provision(widget), deprovision: () => deprovision(widget) }),
           inputs,
+          watches,
           concurrency
         })
         const running = yield* controller.start
