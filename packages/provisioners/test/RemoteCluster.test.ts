@@ -4,7 +4,7 @@ import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
 import * as Client from "@berth/kube/Client"
 import type * as Kind from "@berth/kube/Kind"
-import { assert, describe, expectTypeOf, it, layer } from "@effect/vitest"
+import { assert, beforeAll, describe, expectTypeOf, it, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import * as CdDriver from "../src/CdDriver.ts"
@@ -14,6 +14,8 @@ import * as Provisioner from "../src/Provisioner.ts"
 import * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
 import { scenario as widgetScenario, type Widget, widgets } from "./support/widgets.ts"
+
+beforeAll(remotes.loadParser, 60_000)
 
 const admins = ["system:masters"]
 const users = { first: { username: "anna", groups: admins }, second: { username: "bob", groups: admins } }

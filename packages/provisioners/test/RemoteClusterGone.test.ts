@@ -1,10 +1,12 @@
 /** What becomes of things on a cluster that is gone, or that is another one by now. */
 import * as Builtin from "@berth/kube/Builtin"
 import * as Transport from "@berth/kube/Transport"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Scope } from "effect"
 import * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
+
+beforeAll(remotes.loadParser, 60_000)
 
 /** A cluster that can be ended. */
 const mortal = Effect.gen(function* () {

@@ -6,10 +6,12 @@ import { inspect } from "node:util"
 import * as Transport from "@berth/kube/Transport"
 import * as EmbeddedCluster from "@berth/testing/EmbeddedCluster"
 import * as LocalProcess from "@berth/testing/LocalProcess"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import type * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
+
+beforeAll(remotes.loadParser, 60_000)
 
 const admin = { username: "anna", groups: ["system:masters"] }
 const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64")

@@ -1,9 +1,11 @@
 /** Random lives of several objects on one remote cluster, against a model that only knows who is there. */
 import * as Builtin from "@berth/kube/Builtin"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
+
+beforeAll(remotes.loadParser, 60_000)
 
 const names = ["a", "b", "c"] as const
 const Name = Schema.Literals(names)

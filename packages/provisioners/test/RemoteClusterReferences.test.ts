@@ -3,12 +3,15 @@ import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import * as Transport from "@berth/kube/Transport"
 import * as Faults from "@berth/testing/Faults"
-import { assert, describe, it } from "@effect/vitest"
+import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
+import * as CdDriver from "../src/CdDriver.ts"
 import * as Disposition from "../src/Disposition.ts"
 import * as Provisioner from "../src/Provisioner.ts"
 import * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
+
+beforeAll(remotes.loadParser, 60_000)
 
 const Reasons = Disposition.vocabulary("test", { failing: Disposition.transient("Failing.") })
 
@@ -214,21 +217,31 @@ describe("RemoteCluster: references", () => {
     })
   )
 
-  it.effect("P27: another Secret for the same cluster takes the reference over", () =>
-    Effect.gen(function* () {
-      const { program, remote, site } = yield* remotes.scenario
-      const owner = remotes.ownerOf("web")
-      const other = { namespace: "default", name: "other" }
-      yield* site.point(remote.kubeconfig, other)
-      yield* program.provision(remotes.remoteSettings(owner))
-      const before = only(yield* site.registrations)
+  it.effect(
+    "P27: another Secret for the same cluster takes the reference over, and CD drivers still know the cluster",
+    () =>
+      Effect.gen(function* () {
+        const { program, remote, site } = yield* remotes.scenario
+        const owner = remotes.ownerOf("web")
+        const other = { namespace: "default", name: "other" }
+        const known: Array<string | undefined> = []
+        const looks = Effect.flatMap(CdDriver.Destination, (destination) =>
+          Effect.sync(() => void known.push(destination?.identity))
+        )
+        const child = Provisioner.make("child", { provision: looks, deprovision: looks })
+        const by = (kubeconfig: RemoteCluster.Target["kubeconfig"]) => RemoteCluster.on({ owner, kubeconfig }, child)
+        yield* site.point(remote.kubeconfig, other)
 
-      yield* program.provision(RemoteCluster.on({ owner, kubeconfig: other }, remotes.settings(owner)))
+        yield* program.provision(by(remotes.secretRef))
+        const before = only(yield* site.registrations)
+        yield* program.provision(by(other))
+        const after = only(yield* site.registrations)
+        yield* program.deprovision(by(other))
 
-      const after = only(yield* site.registrations)
-      assert.notStrictEqual(after.metadata.name, before.metadata.name)
-      assert.deepStrictEqual(yield* site.counts, [1])
-    })
+        assert.notStrictEqual(after.metadata.name, before.metadata.name)
+        const { name } = before.metadata
+        assert.deepStrictEqual([known, yield* site.registrations], [[name, name, name], []])
+      })
   )
 })
 

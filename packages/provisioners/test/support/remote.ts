@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
-import type { Connection } from "@berth/kube/Connection"
+import { type Connection, fromKubeconfig } from "@berth/kube/Connection"
 import * as Events from "@berth/kube/Events"
 import * as Transport from "@berth/kube/Transport"
 import * as EmbeddedCluster from "@berth/testing/EmbeddedCluster"
@@ -13,6 +13,9 @@ import * as ObjectProvisioner from "../../src/ObjectProvisioner.ts"
 import * as Progress from "../../src/Progress.ts"
 import type * as Provisioner from "../../src/Provisioner.ts"
 import * as RemoteCluster from "../../src/RemoteCluster.ts"
+
+/** The first kubeconfig of a process loads a parser, which takes longer than a test. */
+export const loadParser = () => Effect.runPromise(Effect.ignore(fromKubeconfig("{}")))
 
 export const home = "berth-system"
 export const secretRef = { namespace: "default", name: "site" }

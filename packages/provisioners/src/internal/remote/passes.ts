@@ -35,15 +35,21 @@ interface Site {
 
 const whileGone = "1 minute"
 
-/** How many remote clusters away the client in the context is. */
-const Depth = Context.Reference<number>("@berth/provisioners/RemoteCluster/Depth", { defaultValue: () => 0 })
+/** The cluster that the client in the context talks to: its registration, and how many clusters are on the way to it. */
+interface Surroundings {
+  readonly registration: string | undefined
+  readonly depth: number
+}
+const Surroundings = Context.Reference<Surroundings>("@berth/provisioners/RemoteCluster/Surroundings", {
+  defaultValue: () => ({ registration: undefined, depth: 0 })
+})
 
 const siteOf = Effect.fnUntraced(function* <R>(clusters: Clusters, { child, owner, source }: Plan<R>) {
-  const outer = yield* CdDriver.Destination
+  const { depth, registration } = yield* Surroundings
   const path = (yield* currentPath) ?? child.name
-  const reference: References.Reference = { owner, path, depth: yield* Depth }
+  const reference: References.Reference = { owner, path, depth }
   const finalizer = References.finalizerOf(reference)
-  return { clusters, owner, source, reference, finalizer, via: outer?.identity } satisfies Site
+  return { clusters, owner, source, reference, finalizer, via: registration } satisfies Site
 })
 
 const unknown = Identifier.of("unknown")
@@ -53,18 +59,21 @@ const identityOf = ({ identity }: Registrations.Entry): Identifier.Identifier =>
   Option.getOrElse(Identifier.fromString(identity), () => unknown)
 
 const runOn = <R>(
+  { finalizer }: Site,
   pass: Pass<R>,
   { client, connection }: Opened,
-  { name }: Registrations.Entry
-): Pass<Exclude<R, Client.Client>> =>
-  Effect.flatMap(Depth, (depth) =>
+  entry: Registrations.Entry
+): Pass<Exclude<R, Client.Client>> => {
+  // A registration's name, and not what the cluster says of itself: nobody else's kubeconfig leads to that name.
+  const identity = Identifier.Identifier.make(Registrations.destinationOf(entry, finalizer))
+  return Effect.flatMap(Surroundings, ({ depth }) =>
     pass.pipe(
       Effect.provideService(Client.Client, client),
-      // The registration, and not what the cluster says of itself: no other kubeconfig leads to that name.
-      Effect.provideService(CdDriver.Destination, { identity: Identifier.Identifier.make(name), connection }),
-      Effect.provideService(Depth, depth + 1)
+      Effect.provideService(CdDriver.Destination, { identity, connection }),
+      Effect.provideService(Surroundings, { registration: entry.name, depth: depth + 1 })
     )
   )
+}
 
 /** A scope for the client alone: the child's own scope, if it needs one, is that of whoever runs it. */
 const withScope = <R>(use: (scope: Scope.Scope) => Pass<R>): Pass<R> =>
@@ -99,7 +108,7 @@ export const provision = Effect.fnUntraced(function* <R>(clusters: Clusters, pla
     Effect.gen(function* () {
       const opened = yield* Scope.provide(clusters.open(text, site.source), scope)
       const entry = yield* register(site, opened, text)
-      yield* runOn(plan.child.provision, opened, entry)
+      yield* runOn(site, plan.child.provision, opened, entry)
     })
   )
 })
@@ -142,7 +151,7 @@ const leave = <R>(site: Site, entry: Registrations.Entry, pass: Pass<R>) =>
     Effect.gen(function* () {
       const opened = yield* Effect.result(Scope.provide(reopen(site, entry), scope))
       if (Result.isFailure(opened)) return yield* giveUp(site, entry, opened.failure)
-      yield* runOn(pass, opened.success, entry)
+      yield* runOn(site, pass, opened.success, entry)
       yield* KubeFailure.classified(Registrations.release(site.clusters.book, entry, site.finalizer, site.owner))
     })
   )

@@ -50,14 +50,16 @@ const Description = Schema.Struct({
   namespace: Schema.optionalKey(Schema.String),
   name: Schema.String,
   uid: Schema.String,
-  path: Schema.String
+  path: Schema.String,
+  destination: Schema.optionalKey(Schema.String)
 })
 export type Description = typeof Description.Type
 
-export const describe = ({ owner, path }: Reference): Description => {
+/** `destination` is what CD drivers know the cluster by, for as long as the reference is held, whichever Secret leads there. */
+export const describe = ({ owner, path }: Reference, destination: string): Description => {
   const { apiVersion, kind } = owner
   const { name, namespace, uid } = owner.metadata
-  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, path }
+  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, path, destination }
 }
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Description))

@@ -91,10 +91,15 @@ export const ofOwner = ({ client, namespace }: Book, owner: References.Owner) =>
 const read = ({ client, namespace }: Book, name: string) =>
   Effect.catchTag(Effect.asSome(client.get(Builtin.Secret, { namespace, name })), "NotFound", () => Effect.succeedNone)
 
-const joined = (object: Builtin.Secret, reference: References.Reference, { server, text }: Wanted): Builtin.Secret => {
+const joined = (
+  object: Builtin.Secret,
+  reference: References.Reference,
+  { server, text }: Wanted,
+  destination: string
+): Builtin.Secret => {
   const finalizer = References.finalizerOf(reference)
   const { metadata } = object
-  const description = References.encode(References.describe(reference))
+  const description = References.encode(References.describe(reference, destination))
   return {
     ...object,
     metadata: {
@@ -162,6 +167,10 @@ const place = Effect.fnUntraced(function* (book: Book, wanted: Wanted) {
   return { name: nameOf(wanted, besidesMax - 1), found: undefined }
 })
 
+/** What CD drivers know the cluster by: the first registration that held the reference. */
+export const destinationOf = ({ name, object }: Entry, finalizer: string): string =>
+  References.decodeDescription(object.data?.[References.keyOf(finalizer)])?.destination ?? name
+
 /** Which registration holds a reference now; or which one holds it already, for another cluster. */
 export type Held = { readonly _tag: "Here" | "Elsewhere"; readonly entry: Entry }
 
@@ -178,7 +187,9 @@ const attemptToHold = Effect.fnUntraced(function* (
   const here = mine.find(({ sourceHash }) => sourceHash === source)
   const { found, name } = here === undefined ? yield* place(book, wanted) : { name: here.name, found: here.object }
   const before = found ?? blank(book, wanted, name)
-  const after = joined(before, reference, wanted)
+  const [first] = mine
+  const destination = first === undefined ? name : destinationOf(first, finalizer)
+  const after = joined(before, reference, wanted, destination)
   const write = found === undefined ? book.client.create : book.client.update
   const now = found !== undefined && isSame(found, after) ? found : yield* write(Builtin.Secret, after)
   // The same cluster by another Secret: the new registration holds it before the old one lets go.
