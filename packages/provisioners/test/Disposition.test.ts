@@ -1,4 +1,4 @@
-import { assert, describe, expectTypeOf, it } from "@effect/vitest"
+import { assert, describe, expectTypeOf, it, vi } from "@effect/vitest"
 import { Duration, Effect, Equal, Option, Schema } from "effect"
 import * as Disposition from "../src/Disposition.ts"
 import * as Identifier from "../src/Identifier.ts"
@@ -132,6 +132,16 @@ describe("a failure", () => {
     assert.isFalse(Disposition.sameReason(Disposition.show(one), Disposition.show(Reasons.insufficient_capacity())))
     assert.isTrue(Disposition.isProvisionError(one))
     assert.isFalse(Disposition.isProvisionError({ _tag: "Yield", vocabulary: "postgres", reason: "held_by" }))
+  })
+
+  it("P2: is one also where another copy of the package made it, as npm may install two", async () => {
+    vi.resetModules()
+    const copy = await import("../src/Disposition.ts")
+
+    const failure = copy.vocabulary("copy", { waits: copy.yield("Waits.") }).waits()
+
+    assert.notStrictEqual(copy.join, Disposition.join)
+    assert.isTrue(Disposition.isProvisionError(failure))
   })
 
   it("P2: a Yield never counts as a failed pass, anything beside it does", () => {

@@ -4,7 +4,8 @@ import * as Disposition from "../Disposition.ts"
 import * as Identifier from "../Identifier.ts"
 import { announced, type Phase, type Runnable, step } from "./pass.ts"
 
-export const TypeId: unique symbol = Symbol("@berth/provisioners/Provisioner")
+/** One for all copies of the package in a program. */
+export const TypeId: unique symbol = Symbol.for("@berth/provisioners/Provisioner")
 
 type Pass<R> = Effect.Effect<void, Disposition.ProvisionError, R>
 type Kids<R> = ReadonlyArray<Runnable<R>>

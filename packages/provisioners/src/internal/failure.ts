@@ -2,7 +2,8 @@
 import { type Cause, Data, Duration } from "effect"
 import type { Identifier } from "../Identifier.ts"
 
-const TypeId: unique symbol = Symbol("@berth/provisioners/Failure")
+/** One for all copies of the package in a program: a failure of another copy is no raw error. */
+const TypeId: unique symbol = Symbol.for("@berth/provisioners/Failure")
 
 /**
  * What the controller should do next after a pass that did not finish.
