@@ -1,10 +1,13 @@
 /** The control plane of the harness itself: whom it lets in, and what survives its restart. */
+import { symlinkSync } from "node:fs"
+import { join } from "node:path"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type { Connection } from "@berth/kube/Connection"
 import * as Cluster from "@berth/testing/Cluster"
 import { ControlPlane } from "@berth/testing/ControlPlane"
-import { assert, describe, layer } from "@effect/vitest"
+import * as LocalProcess from "@berth/testing/LocalProcess"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Option } from "effect"
 
 const as = <A, E>(connection: Connection, work: Effect.Effect<A, E, Client.Client>) =>
@@ -58,4 +61,26 @@ described("ControlPlane", () => {
       })
     )
   })
+
+  it.live(
+    "T1: programs without controllers, such as those of envtest, are an API server alone",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* LocalProcess.temporaryFolder("berth-test")
+        for (const name of ["etcd", "kube-apiserver"]) symlinkSync(join(binaries ?? "", name), join(folder, name))
+        const namespace = { metadata: { name: "alone" } }
+
+        const made = yield* Client.Client.use((client) =>
+          Effect.gen(function* () {
+            yield* client.create(Builtin.Namespace, namespace)
+            const containers = [{ name: "main", image: "example.com/tool" }]
+            yield* client.create(Builtin.Pod, { metadata: { name: "pod", namespace: "alone" }, spec: { containers } })
+            return yield* client.list(Builtin.ServiceAccount, { namespace: "alone" })
+          })
+        ).pipe(Effect.provide(Cluster.client), Effect.provide(Cluster.controlPlane({ binaries: folder })))
+
+        assert.deepStrictEqual(made.items, [])
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })

@@ -1,5 +1,6 @@
 /**
  * A real Kubernetes control plane for tests: etcd, the API server and the controller manager, from programs of this machine.
+ * Where there is no controller manager, as in the folder of envtest, it is an API server alone.
  *
  * **Guarantees**
  * - T1: it serves the same interface, `Cluster`, as the embedded API.
@@ -10,6 +11,7 @@
  * - No node, no scheduler: `PodRunner` takes the Pods. The controller manager makes Pods of Jobs and collects garbage.
  *
  * **Caveats**
+ * - Without a controller manager nobody collects garbage, empties namespaces, makes ServiceAccounts or runs Jobs.
  * - The garbage collector learns of a kind that is defined later only after up to 30 seconds; `definitions` are there before it starts.
  * - A namespace takes 5 seconds to go.
  * - etcd does not sync to disk.
@@ -237,7 +239,7 @@ const hasDefaultAccount = (connection: Connection.Connection) =>
 export const make = Effect.fn("ControlPlane.make")(function* (
   options: Options = {}
 ): Effect.fn.Return<ControlPlane["Service"], ControlPlaneError, Scope.Scope> {
-  const binaries = yield* find(options.binaries)
+  const { folder: binaries, hasManager } = yield* find(options.binaries)
   const folder = yield* LocalProcess.temporaryFolder("berth-control-plane")
   const [etcdPort = 0, peer = 0, api = 0, controllers = 0] = yield* freePorts(4)
   const places = { folder, etcd: etcdPort, peer, api, controllers }
@@ -261,8 +263,9 @@ export const make = Effect.fn("ControlPlane.make")(function* (
   const connection = connectionFor(admin)
 
   yield* startPart("etcd", binaries, flags.etcd(places))
+  const further = [...(hasManager ? [] : flags.withoutControllers), ...(options.apiServerFlags ?? [])]
   const startApiServer = Effect.gen(function* () {
-    const part = yield* startPart("kube-apiserver", binaries, flags.apiServer(places, options.apiServerFlags ?? []))
+    const part = yield* startPart("kube-apiserver", binaries, flags.apiServer(places, further))
     yield* until(part, answers(connection, "/readyz"))
     return part
   })
@@ -270,10 +273,12 @@ export const make = Effect.fn("ControlPlane.make")(function* (
   let current = yield* startApiServer
   yield* define(connection, options.definitions ?? [])
 
-  const managerFile = join(folder, "controller-manager.kubeconfig")
-  yield* write(managerFile, kubeconfigFor({ name: "system:kube-controller-manager" }))
-  const manager = yield* startPart("kube-controller-manager", binaries, flags.controllerManager(places, managerFile))
-  yield* until(manager, hasDefaultAccount(connection))
+  if (hasManager) {
+    const managerFile = join(folder, "controller-manager.kubeconfig")
+    yield* write(managerFile, kubeconfigFor({ name: "system:kube-controller-manager" }))
+    const manager = yield* startPart("kube-controller-manager", binaries, flags.controllerManager(places, managerFile))
+    yield* until(manager, hasDefaultAccount(connection))
+  }
 
   const restartApiServer = Effect.gen(function* () {
     // It would wait for the watches of others to end, for up to a minute.

@@ -21,11 +21,10 @@ import * as Connection from "@berth/kube/Connection"
 import { Clock, Context, Duration, Effect, FiberSet, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import type { AddressInfo } from "node:net"
-import type { LogQuery, LogSource, Time } from "./internal/server/api.ts"
+import type { LogSource, Time } from "./internal/server/api.ts"
 import { administrator } from "./internal/server/authorization.ts"
 import { selfSigned } from "./internal/server/certificate.ts"
 import { kubeconfigOf } from "./internal/server/kubeconfig.ts"
-import type { User } from "./internal/server/request.ts"
 import { type ApiServer, makeServer } from "./internal/server/server.ts"
 
 /**
@@ -34,7 +33,14 @@ import { type ApiServer, makeServer } from "./internal/server/server.ts"
  * @category models
  * @since 0.1.0
  */
-export type Subject = User
+export interface Subject {
+  /** Such as `ada`, or `system:serviceaccount:NAMESPACE:NAME` for a ServiceAccount. */
+  readonly username: string
+  readonly uid?: string
+  /** `system:authenticated` is not added; whoever is in `system:masters` may do everything. */
+  readonly groups: ReadonlyArray<string>
+  readonly extra?: Readonly<Record<string, ReadonlyArray<string>>>
+}
 
 /**
  * @category models
@@ -63,7 +69,18 @@ export interface Options {
  * @category models
  * @since 0.1.0
  */
-export type LogOptions = LogQuery
+export interface LogOptions {
+  /** Absent: the only container. */
+  readonly container: string | undefined
+  /** Whether to go on with what is still to be written. */
+  readonly follow: boolean
+  /** Whether the log before the last restart is wanted. */
+  readonly previous: boolean
+  readonly timestamps: boolean
+  readonly tailLines: number | undefined
+  readonly limitBytes: number | undefined
+  readonly sinceSeconds: number | undefined
+}
 
 /**
  * What only a cluster in the same process can do, beside what every cluster does.

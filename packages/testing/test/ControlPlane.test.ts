@@ -22,9 +22,9 @@ describe("ControlPlane", () => {
       assert.deepInclude(unnamed, { _tag: "BinariesMissing", folder: undefined })
       assert.deepInclude(incomplete, {
         _tag: "BinariesMissing",
-        missing: ["kube-apiserver", "kube-controller-manager"]
+        missing: ["kube-apiserver"]
       })
-      assert.match(incomplete.message, /lacks kube-apiserver, kube-controller-manager: set KUBEBUILDER_ASSETS/u)
+      assert.match(incomplete.message, /lacks kube-apiserver: set KUBEBUILDER_ASSETS/u)
     }).pipe(Effect.scoped, Effect.provide(without))
   )
 

@@ -52,6 +52,9 @@ export const apiServer = (places: Places, further: ReadonlyArray<string>): Reado
   ...further
 ]
 
+/** Nobody makes the accounts that a Pod would have to have. */
+export const withoutControllers: ReadonlyArray<string> = ["--disable-admission-plugins=ServiceAccount"]
+
 export const controllerManager = (places: Places, kubeconfig: string): ReadonlyArray<string> => [
   `--kubeconfig=${kubeconfig}`,
   `--bind-address=${loopback}`,
