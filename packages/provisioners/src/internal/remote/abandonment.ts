@@ -5,6 +5,7 @@ import { ownerLabel } from "../../ObjectProvisioner.ts"
 import type { Clusters } from "./clusters.ts"
 import * as References from "./reference.ts"
 import * as Registrations from "./registration.ts"
+import * as Secrets from "./registrationSecret.ts"
 
 /** On the object that is reconciled: the identity of the cluster that is given up. */
 export const annotation = "berth.dev/abandon-cluster"
@@ -13,9 +14,9 @@ export const isAsked = ({ metadata }: References.Owner, identity: string): boole
   metadata.annotations?.[annotation] === identity
 
 /** The cluster's registrations, and those of clusters that were reached only through it. */
-const reachedThrough = (owned: ReadonlyArray<Registrations.Entry>, identity: string) => {
-  const found = new Set<Registrations.Entry>()
-  const add = (entry: Registrations.Entry): void => {
+const reachedThrough = (owned: ReadonlyArray<Secrets.Entry>, identity: string) => {
+  const found = new Set<Secrets.Entry>()
+  const add = (entry: Secrets.Entry): void => {
     if (found.has(entry)) return
     found.add(entry)
     owned.filter(({ via }) => via === entry.name).forEach(add)
@@ -25,7 +26,7 @@ const reachedThrough = (owned: ReadonlyArray<Registrations.Entry>, identity: str
 }
 
 interface Abandoned {
-  readonly entry: Registrations.Entry
+  readonly entry: Secrets.Entry
   readonly finalizer: string
 }
 
@@ -71,7 +72,7 @@ export const abandon = Effect.fnUntraced(function* (
   const nowMs = yield* Clock.currentTimeMillis
   const entries = reachedThrough(yield* Registrations.ofOwner(book, owner), identity)
   const all = entries.flatMap((entry) =>
-    Registrations.references(entry)
+    Secrets.references(entry)
       .filter((finalizer) => References.belongsTo(finalizer, owner))
       .map((finalizer): Abandoned => ({ entry, finalizer }))
   )

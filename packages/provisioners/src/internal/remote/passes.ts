@@ -12,6 +12,7 @@ import * as Kubeconfig from "./kubeconfig.ts"
 import { Reasons } from "./reasons.ts"
 import * as References from "./reference.ts"
 import * as Registrations from "./registration.ts"
+import * as Secrets from "./registrationSecret.ts"
 
 type Pass<R> = Effect.Effect<void, Disposition.ProvisionError, R>
 
@@ -55,17 +56,17 @@ const siteOf = Effect.fnUntraced(function* <R>(clusters: Clusters, { child, owne
 const unknown = Identifier.of("unknown")
 
 /** Whatever somebody made of a label. */
-const identityOf = ({ identity }: Registrations.Entry): Identifier.Identifier =>
+const identityOf = ({ identity }: Secrets.Entry): Identifier.Identifier =>
   Option.getOrElse(Identifier.fromString(identity), () => unknown)
 
 const runOn = <R>(
   { finalizer }: Site,
   pass: Pass<R>,
   { client, connection }: Opened,
-  entry: Registrations.Entry
+  entry: Secrets.Entry
 ): Pass<Exclude<R, Client.Client>> => {
   // A registration's name, and not what the cluster says of itself: nobody else's kubeconfig leads to that name.
-  const identity = Identifier.Identifier.make(Registrations.destinationOf(entry, finalizer))
+  const identity = Identifier.Identifier.make(Secrets.destinationOf(entry, finalizer))
   return Effect.flatMap(Surroundings, ({ depth }) =>
     pass.pipe(
       Effect.provideService(Client.Client, client),
@@ -79,7 +80,7 @@ const runOn = <R>(
 const withScope = <R>(use: (scope: Scope.Scope) => Pass<R>): Pass<R> =>
   Effect.acquireUseRelease(Scope.make(), use, Scope.close)
 
-const otherCluster = ({ source }: Site, entry: Registrations.Entry, found: Identifier.Identifier) =>
+const otherCluster = ({ source }: Site, entry: Secrets.Entry, found: Identifier.Identifier) =>
   Reasons.other_cluster({ secret: Kubeconfig.secretOf(source), found, cluster: identityOf(entry) })
 
 /** Remembers that something of this site is on the cluster, or will be. */
@@ -87,9 +88,9 @@ const register = Effect.fnUntraced(function* (
   site: Site,
   { connection, identity }: Opened,
   text: Kubeconfig.Text
-): Effect.fn.Return<Registrations.Entry, Disposition.ProvisionError> {
+): Effect.fn.Return<Secrets.Entry, Disposition.ProvisionError> {
   const { clusters, owner, reference, source, via } = site
-  const wanted: Registrations.Wanted = { identity, server: connection.server, source, via, text }
+  const wanted: Secrets.Wanted = { identity, server: connection.server, source, via, text }
   const hold = KubeFailure.classified(Registrations.hold(clusters.book, reference, wanted))
   const first = yield* hold
   if (first._tag === "Here") return first.entry
@@ -114,7 +115,7 @@ export const provision = Effect.fnUntraced(function* <R>(clusters: Clusters, pla
 })
 
 /** The cluster of a registration: by the kubeconfig as it is now, or else by the one that worked last. */
-const reopen = Effect.fnUntraced(function* (site: Site, entry: Registrations.Entry) {
+const reopen = Effect.fnUntraced(function* (site: Site, entry: Secrets.Entry) {
   const { clusters, source } = site
   const openAs = Effect.fnUntraced(function* (text: Kubeconfig.Text) {
     const opened = yield* clusters.open(text, source)
@@ -133,7 +134,7 @@ const reopen = Effect.fnUntraced(function* (site: Site, entry: Registrations.Ent
 /** What is on a cluster that cannot be used is given up, or waited for. */
 const giveUp = Effect.fnUntraced(function* (
   { clusters, owner }: Site,
-  entry: Registrations.Entry,
+  entry: Secrets.Entry,
   failure: Disposition.ProvisionError
 ): Effect.fn.Return<void, Disposition.ProvisionError> {
   if (Abandonment.isAsked(owner, entry.identity)) {
@@ -146,7 +147,7 @@ const giveUp = Effect.fnUntraced(function* (
 })
 
 /** First the child, then the reference. */
-const leave = <R>(site: Site, entry: Registrations.Entry, pass: Pass<R>) =>
+const leave = <R>(site: Site, entry: Secrets.Entry, pass: Pass<R>) =>
   withScope((scope) =>
     Effect.gen(function* () {
       const opened = yield* Effect.result(Scope.provide(reopen(site, entry), scope))
@@ -159,8 +160,8 @@ const leave = <R>(site: Site, entry: Registrations.Entry, pass: Pass<R>) =>
 /** Where this site has something. One that moved in the tree finds what the object has by the same kubeconfig. */
 const entriesOf = Effect.fnUntraced(function* ({ clusters, finalizer, owner, source, via }: Site) {
   const owned = yield* KubeFailure.classified(Registrations.ofOwner(clusters.book, owner))
-  const mine = owned.filter((entry) => Registrations.references(entry).includes(finalizer))
-  const hash = Registrations.sourceHashOf(source, via)
+  const mine = owned.filter((entry) => Secrets.references(entry).includes(finalizer))
+  const hash = Secrets.sourceHashOf(source, via)
   return mine.length > 0 ? mine : owned.filter(({ sourceHash }) => sourceHash === hash)
 })
 
