@@ -30,8 +30,8 @@ export const ofConnect = (thrown: unknown): PostgresError => {
   const error = asError(thrown)
   if (error instanceof DatabaseError) {
     const sqlState = error.code ?? ""
-    // What the server says of itself, not of who asks: starting, stopping, full.
-    return /^(?:08|53|57P)/u.test(sqlState)
+    // What the server says of itself, not of who asks: starting, stopping, full. 08P01 is a pooler's word for a lookup that failed.
+    return /^(?:08(?!P01)|53|57P)/u.test(sqlState)
       ? new Unreachable({ problem: `SQLSTATE ${sqlState}: ${error.message}` })
       : new LoginRefused({ sqlState, problem: error.message })
   }
