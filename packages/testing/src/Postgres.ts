@@ -4,11 +4,12 @@
  * **Guarantees**
  * - T9: a server of its own for each `make`, as many at once as wanted, on 127.0.0.1 only, with random passwords that it
  *   really checks (SCRAM), and a role for a provisioner that is not a superuser.
+ * - T9: PgBouncer in front of it, where the machine has it, by {@link pooled}.
  * - T11: when the scope closes, by success, failure or interruption, or when the whole program is killed, the server, its
  *   port and its files are gone; of an existing server, the provisioner's role and what it made.
  *
  * **Caveats**
- * - Without `fsync`: a server that crashes has lost its data. There is no replication, no TLS and no PgBouncer.
+ * - Without `fsync`: a server that crashes has lost its data. There is no replication and no TLS.
  * - A kill of the program that uses an existing server leaves the provisioner's role on it.
  *
  * @since 0.1.0
@@ -16,6 +17,7 @@
 import { randomBytes } from "node:crypto"
 import { Config, Context, Data, Effect, Layer, Option, Scope } from "effect"
 import { Client } from "pg"
+import * as PgBouncer from "./internal/pgBouncer.ts"
 import * as PostgresServer from "./internal/postgresServer.ts"
 
 /**
@@ -56,6 +58,19 @@ export const StartFailed = PostgresServer.StartFailed
  * @since 0.1.0
  */
 export type StartFailed = PostgresServer.StartFailed
+
+/**
+ * The machine has no PgBouncer.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export const PgBouncerMissing = PgBouncer.PgBouncerMissing
+/**
+ * @category errors
+ * @since 0.1.0
+ */
+export type PgBouncerMissing = PgBouncer.PgBouncerMissing
 
 /**
  * The server cannot be reached, or refuses the login.
@@ -356,3 +371,22 @@ export const make = Effect.fn("Postgres.make")(function* (
  */
 export const layer = (options: Options = {}): Layer.Layer<Postgres, PostgresError> =>
   Layer.effect(Postgres, make(options))
+
+/**
+ * The same server through a PgBouncer of this machine, which pools by transaction. Whoever may log in there may log in here.
+ *
+ * **Details**: `settings` are those of PgBouncer, such as `{ pool_mode: "session" }`; the superuser looks passwords up.
+ *
+ * **Errors**: `PgBouncerMissing` where the machine has none, `NoUserToRunAs` and `StartFailed`.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const pooled = Effect.fn("Postgres.pooled")(function* (
+  server: Server,
+  settings: Readonly<Record<string, string>> = {}
+): Effect.fn.Return<Server, PgBouncerMissing | NoUserToRunAs | StartFailed, Scope.Scope> {
+  const { provisioner, superuser } = server
+  const address = { host: "127.0.0.1", port: yield* PgBouncer.start(server, settings), superuser }
+  return { ...address, provisioner, query: queryOn(address), url: urlOf(address) }
+})

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
-import { ConfigProvider, Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { ConfigProvider, Deferred, Effect, Exit, Fiber, Option, Scope } from "effect"
 import * as Postgres from "../src/Postgres.ts"
 
 /** A server takes under a second on a quiet machine, which these tests do not count on. */
@@ -44,6 +44,29 @@ describe("Postgres", { timeout: 30_000 }, () => {
         assert.deepStrictEqual(self, { rolsuper: false })
         assert.strictEqual(server.url(app), `postgres://app:app-secret@127.0.0.1:${server.port}/app`)
       }).pipe(Effect.scoped)
+  )
+
+  it.live("T9: PgBouncer stands in front of it where the machine has it, with the same logins", ({ skip }) =>
+    Effect.gen(function* () {
+      const server = yield* embedded
+      const found = yield* Effect.option(Effect.catchTags(Postgres.pooled(server), { StartFailed: Effect.die }))
+      if (Option.isNone(found)) return skip("there is no PgBouncer on this machine")
+      const pooler = found.value
+      yield* pooler.query("create role app login password 'app-secret'", [], server.provisioner)
+      const app = { user: "app", password: "app-secret" }
+
+      const [self] = yield* pooler.query("select current_user as name", [], app)
+      const backends = yield* Effect.forEach(Array.from({ length: 3 }), () =>
+        pooler.query("select pg_backend_pid() as pid", [], app)
+      )
+      const wrong = yield* Effect.flip(pooler.query("select 1", [], { ...app, password: "wrong" }))
+
+      assert.deepStrictEqual(self, { name: "app" })
+      assert.notStrictEqual(pooler.port, server.port)
+      // Three connections of clients, and one of the pool.
+      assert.strictEqual(new Set(backends.map(([row]) => row?.["pid"])).size, 1)
+      assert.strictEqual(wrong._tag, "ConnectionFailed")
+    }).pipe(Effect.scoped)
   )
 
   it.live("T9, T11: an existing server is used by its URL, and keeps nothing of a test that is over", () =>

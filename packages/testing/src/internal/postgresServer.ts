@@ -66,7 +66,7 @@ const findBinaries: Effect.Effect<Binaries, BinariesMissing> = Effect.gen(functi
 const unprivilegedUsers = ["postgres", "nobody"]
 
 /** The first account of /etc/passwd that will do; initdb insists that its user has an entry there. */
-const findAccount: Effect.Effect<Account, NoUserToRunAs> = Effect.suspend(() => {
+export const findAccount: Effect.Effect<Account, NoUserToRunAs> = Effect.suspend(() => {
   if (process.getuid?.() !== 0) {
     return Effect.succeed(undefined)
   }
