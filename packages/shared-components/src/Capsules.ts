@@ -12,6 +12,7 @@ import { createHash } from "node:crypto"
 import { Effect, Option, Result } from "effect"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Disposition from "@berth/provisioners/Disposition"
+import { canonical } from "./internal/canonical.ts"
 import { consumerOf } from "./Records.ts"
 import * as Names from "./Names.ts"
 import * as Parameters from "./Parameters.ts"
@@ -151,12 +152,3 @@ export const inputHash = (slice: Slice, action: ScriptJob.Action, credentials = 
     const inputs = { action, sliceId, uid: slice.metadata.uid, ...known }
     return createHash("sha256").update(canonical(inputs)).digest("hex")
   })
-
-/** JSON with its keys in order, so that where an object came from makes no difference. */
-const canonical = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined)
-  const sorted = entries.toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${sorted.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`
-}

@@ -6,6 +6,7 @@
  * - S6: one that is being deleted is held while slices of it live, with a condition that names them.
  * - S11: the instance's Secret is backed up, so that slices can be removed after it is gone.
  * - S23: parameters are checked against the provider's schema and templates; all problems are in the condition `Valid`.
+ * - S21: the condition `SlicesCurrent` names the slices that were made from something else than what is said now.
  * - Counts are published at most once a second.
  *
  * @since 0.1.0
@@ -28,8 +29,10 @@ import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
 import * as held from "./internal/held.ts"
 import * as instanceKeys from "./internal/instanceKeys.ts"
+import * as ownCondition from "./internal/ownCondition.ts"
 import * as paced from "./internal/paced.ts"
 import { orNone } from "./internal/request.ts"
+import * as behind from "./internal/slices/behind.ts"
 import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import * as Ledger from "./Ledger.ts"
@@ -120,7 +123,9 @@ const changesCounts = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
   _tag !== "Modified" ||
   previous === undefined ||
   isInLine(object) !== isInLine(previous) ||
-  phaseOf(object) !== phaseOf(previous)
+  phaseOf(object) !== phaseOf(previous) ||
+  // With a capsule: it may be behind, or not any more.
+  (object.spec.capsule !== undefined && object.metadata.generation !== previous.metadata.generation)
 
 // --- The status
 
@@ -139,7 +144,7 @@ const counts = Effect.fnUntraced(function* (records: Records["Service"], { metad
 
 const serve = Effect.fnUntraced(function* (
   shared: SharedComponent
-): Effect.fn.Return<void, ProvisionError, Client | Settings> {
+): Effect.fn.Return<void, ProvisionError, Client | Records | Settings> {
   const provider = yield* providerOf(shared.spec.providerRef.name)
   const missing = unsupported.ofSharedComponent(shared.spec)
   const problems = [...missing, ...TemplateCheck.sharedComponent(shared.spec, provider.spec)]
@@ -157,6 +162,9 @@ const serve = Effect.fnUntraced(function* (
   const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
   const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
   yield* Instance.backUp(shared.metadata, reference.secret, values)
+  const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
+  const current = yield* behind.condition(shared, provider, slices)
+  yield* ownCondition.publish(SharedComponent, shared, current, "berth-slices-current")
 })
 
 const providerOf = Effect.fnUntraced(function* (

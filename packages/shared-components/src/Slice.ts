@@ -83,6 +83,10 @@ const Capsule = Schema.Struct({
     Schema.Int
   ),
   binding: DataMap(TemplateText, 64).pipe(described("The keys of the binding, as templates.")),
+  bindingGeneration: optional(
+    "The generation of the provider that `binding` was taken from later, by the annotation berth.dev/refresh-binding.",
+    Schema.Int
+  ),
   parameters: Kind.Opaque.pipe(described("The shared component's parameters."), Kind.withDefault({}))
 })
 

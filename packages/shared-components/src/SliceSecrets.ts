@@ -172,6 +172,23 @@ export const readKept = (owner: Owner, namespace: string): Effect.Effect<Option.
   )
 
 /**
+ * Changes a kept binding that is this very record's, by compare-and-swap.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const replace = Effect.fn("SliceSecrets.replace")(function* (
+  owner: Owner,
+  namespace: string,
+  { binding, generatedSecret }: Binding
+): Effect.fn.Return<void, ProvisionError, Client> {
+  const found = yield* read(owner, { name: Names.keptBinding(owner.sliceId), namespace }, isOurs)
+  if (Option.isNone(found)) return
+  const data = secretData.encoded({ ...binding, [generatedKey]: generatedSecret })
+  yield* KubeFailure.classified(Client.use((client) => client.update(Builtin.Secret, { ...found.value, data })))
+})
+
+/**
  * Makes a kept binding that somebody has deleted anew, as it was. Its credentials are put aside meanwhile: whoever dies between the two
  * leaves a slice whose script runs again with the same ones.
  *

@@ -16,12 +16,12 @@
  */
 import type { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
-import { DateTime, Effect, Option, Result } from "effect"
+import * as Identifier from "@berth/provisioners/Identifier"
+import { DateTime, Effect, Option } from "effect"
 import * as Capsules from "./Capsules.ts"
 import * as Instance from "./Instance.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
-import { Reasons } from "./internal/slices/reasons.ts"
 import * as sources from "./internal/slices/sources.ts"
 import { sharedComponentOf } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
@@ -117,21 +117,12 @@ const revise = Effect.fnUntraced(function* (
   if (Option.isNone(kept)) yield* capsules.beforeTeardown(record, spec.capsule)
 })
 
-const refresh = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule, asked: string): Step {
-  const { name } = capsule.provider
-  const found = yield* sources.provider(name)
-  const revised = Option.map(found, (provider) => Capsules.revised(capsule, provider))
-  if (Option.isNone(revised) || Result.isFailure(revised.value)) {
-    return yield* Reasons.refresh_impossible({ provider: name })
-  }
-  const { deprovision, provider } = revised.value.success
-  if (asked !== String(provider.generation)) {
-    return yield* Reasons.refresh_refused({ provider: name, generation: provider.generation })
-  }
-  yield* Effect.logInfo("a slice got its provider's present deprovision script", { provider: name, generation: asked })
-  const deprovisionGeneration = provider.generation
-  yield* record.writeSpec(
-    { capsule: { ...capsule, deprovision, deprovisionGeneration } },
-    { [refreshAnnotation]: null }
-  )
+const refreshName = Identifier.of("berth.dev/refresh-deprovision")
+
+const refresh = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule, value: string): Step {
+  const { deprovision, provider } = yield* sources.revision(capsule, { name: refreshName, value })
+  const { generation, name } = provider
+  yield* Effect.logInfo("a slice got its provider's present deprovision script", { provider: name, generation })
+  const refreshed = { ...capsule, deprovision, deprovisionGeneration: generation }
+  yield* record.writeSpec({ capsule: refreshed }, { [refreshAnnotation]: null })
 })

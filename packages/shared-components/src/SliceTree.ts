@@ -13,6 +13,7 @@ import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect, Option } from "effect"
 import * as Admission from "./Admission.ts"
 import * as BindingCopy from "./BindingCopy.ts"
+import * as BindingRefresh from "./BindingRefresh.ts"
 import * as Capsules from "./Capsules.ts"
 import * as Consumers from "./Consumers.ts"
 import * as Instance from "./Instance.ts"
@@ -141,6 +142,7 @@ const bind = Effect.fnUntraced(function* (
   }
   const bindingSecret = Identifier.Identifier.make(Names.keptBinding(owner.sliceId))
   yield* record.writeStatus({ phase: "Bound", bindingSecret })
+  yield* BindingRefresh.run(record, kept.value)
 })
 
 /** Its finalizer keeps a kept binding; where even that was bypassed, the next pass runs the script again and keeps a new one. */

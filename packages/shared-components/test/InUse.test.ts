@@ -120,6 +120,40 @@ describe("What is used", () => {
     }
   })
 
+  story(
+    "S21: slices that are behind are named, stay as they are, and their components get what is asked for",
+    function* () {
+      const { binding, edit, env, environment, provider, ready, says, slices, until, namespace } = yield* deployed
+      const [record] = yield* slices("a")
+      const name = record?.metadata.name ?? ""
+      yield* says(SharedComponent, "postgres", "Current", "SlicesCurrent")
+      const before = yield* env("a")
+
+      const changed = {
+        URL: "postgres://{{ .Host }}/{{ .Slice.Id }}?sslmode=require",
+        PASSWORD: "{{ .Env.GeneratedSecret }}"
+      }
+      yield* provider("postgres", { binding: changed })
+
+      const { message } = yield* says(SharedComponent, "postgres", "Behind", "SlicesCurrent")
+      assert.include(message, `${name} (binding)`)
+      yield* environment("b")
+      yield* ready(Environment, "b")
+      assert.match((yield* binding("b"))["URL"] ?? "", /sslmode=require$/u)
+      assert.deepStrictEqual(yield* env("a"), before)
+
+      yield* edit(Slice, name, { metadata: { annotations: { "berth.dev/refresh-binding": "2" } } })
+      yield* until(Builtin.Secret, { name: "web-env", namespace }, (found) =>
+        Buffer.from(found?.data?.["DATABASE_URL"] ?? "", "base64")
+          .toString()
+          .endsWith("?sslmode=require")
+          ? true
+          : undefined
+      )
+      yield* says(SharedComponent, "postgres", "Current", "SlicesCurrent")
+    }
+  )
+
   story("is counted", function* () {
     const { environment, sharedComponent, slices, template, until } = yield* started
     yield* sharedComponent("postgres", { maxConsumers: 1 })

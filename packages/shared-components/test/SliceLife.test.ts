@@ -92,7 +92,7 @@ describe("The life of a slice", () => {
           checked(`died after ${what}, its write ${index + 1}`, lived)
         }
       }).pipe(Bench.test),
-    60_000
+    180_000
   )
 
   const silences = [
@@ -112,7 +112,7 @@ describe("The life of a slice", () => {
           checked(`no answers, seed ${seed}`, lived)
         }
       }).pipe(Bench.test),
-    20_000
+    60_000
   )
 
   it.effect(
@@ -147,6 +147,6 @@ describe("The life of a slice", () => {
           }
         }
       }).pipe(Bench.test),
-    20_000
+    60_000
   )
 })

@@ -4,6 +4,7 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Option, References } from "effect"
 import { TestClock } from "effect/testing"
+import * as BindingRefresh from "../src/BindingRefresh.ts"
 import { Environment } from "../src/Environment.ts"
 import * as Instance from "../src/Instance.ts"
 import type { RawSlice } from "../src/Records.ts"
@@ -136,6 +137,44 @@ describe("Slices", () => {
         )
         assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
       }).pipe(Bench.test)
+  )
+
+  // --- S21
+
+  it.effect("S21: a binding is rendered again when its provider's generation is asked for, and not before", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { credentials, id, operator, record, slice } = yield* bench.bound()
+      const binding = { URL: "pg://{{ .Host }}/{{ .Slice.Id }}", USER: "u", PASSWORD: "{{ .Env.GeneratedSecret }}" }
+      yield* bench.edit(SharedComponentProvider, "postgres", { spec: { binding, provision: { image: "other" } } })
+      const instance = { host: "moved.test", port: "5432", password: Bench.marker }
+      yield* Effect.orDie(
+        bench.client.patch(
+          Builtin.Secret,
+          { name: "pg", namespace: Bench.shared },
+          { type: "merge", patch: { data: Bench.encoded(instance) } }
+        )
+      )
+      const before = yield* bench.kept(id)
+      yield* operator.pass(record)
+      assert.deepStrictEqual(yield* bench.kept(id), before)
+
+      yield* bench.annotate(record, { [BindingRefresh.annotation]: "1" })
+      yield* operator.pass(record)
+      assert.deepStrictEqual([yield* bench.phase(record), yield* bench.reason(record)], ["Bound", "refresh_refused"])
+      assert.deepStrictEqual(yield* bench.kept(id), before)
+      yield* bench.annotate(record, { [BindingRefresh.annotation]: "2" })
+      yield* operator.pass(record)
+
+      const wanted = { URL: `pg://moved.test/${id}`, USER: "u", PASSWORD: credentials }
+      assert.deepStrictEqual(yield* bench.copy(slice), wanted)
+      assert.deepInclude(yield* bench.kept(id), wanted)
+      const { metadata, spec } = Option.getOrThrow(yield* bench.read(record))
+      assert.notProperty(metadata.annotations ?? {}, BindingRefresh.annotation)
+      assert.deepInclude(spec.capsule, { bindingGeneration: 2 })
+      assert.strictEqual(spec.capsule?.provision.image, "berth")
+      assert.lengthOf(bench.outside.runs, 1)
+    }).pipe(Bench.test)
   )
 
   // --- S12

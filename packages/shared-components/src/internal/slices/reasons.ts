@@ -10,10 +10,10 @@ export const Reasons = Disposition.vocabulary("slice", {
   unreadable: Disposition.terminal("{object} has another shape than this version of the operator knows."),
   binding_lost: Disposition.transient("The kept binding is gone; the slice is provisioned again."),
   refresh_refused: Disposition.userActionRequired(
-    "berth.dev/refresh-deprovision must be the generation of the provider {provider}, which is {generation}: look at its script, then correct the annotation."
+    "{annotation} must be the generation of the provider {provider}, which is {generation}: look at what it says now, then correct the annotation."
   ),
   refresh_impossible: Disposition.userActionRequired(
-    "berth.dev/refresh-deprovision asks for the script of the provider {provider}, which there is not: create it, or take the annotation off and correct spec.capsule.deprovision of this slice."
+    "{annotation} asks for what the provider {provider} says, and there is no such provider: create it, or take the annotation off and correct spec.capsule of this slice."
   ),
   releasing: Disposition.yield("The slice was given up and is being removed.")
 })

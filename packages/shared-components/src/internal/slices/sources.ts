@@ -3,12 +3,13 @@ import type { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import type * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
+import * as Capsules from "../../Capsules.ts"
 import { sharedComponentOf } from "../../Records.ts"
 import { Settings } from "../../Settings.ts"
 import { SharedComponent } from "../../SharedComponent.ts"
 import { SharedComponentProvider } from "../../SharedComponentProvider.ts"
-import type { Slice } from "../../Slice.ts"
+import type { Capsule, Slice } from "../../Slice.ts"
 import { Reasons } from "./reasons.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -49,3 +50,18 @@ export const presentProvider = (
       onSome: Effect.succeed
     })
   )
+
+/** The capsule as the provider says it now, if what somebody asked for by an annotation is its generation. */
+export const revision = Effect.fnUntraced(function* (
+  capsule: Capsule,
+  asked: { readonly name: Identifier.Identifier; readonly value: string }
+): Effect.fn.Return<Capsule, ProvisionError, Client | Settings> {
+  const { name } = capsule.provider
+  const about = { annotation: asked.name, provider: name }
+  const found = Option.map(yield* provider(name), (present) => Capsules.revised(capsule, present))
+  if (Option.isNone(found) || Result.isFailure(found.value)) return yield* Reasons.refresh_impossible(about)
+  const { generation } = found.value.success.provider
+  return asked.value === String(generation)
+    ? found.value.success
+    : yield* Reasons.refresh_refused({ ...about, generation })
+})
