@@ -104,7 +104,7 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
       const pool = yield* Pool.make(connection)
       const server = new URL(connection.server)
       const prefix = server.pathname.replace(/\/+$/, "")
-      const counted = RequestCounts.make(server.host)
+      const counted = yield* RequestCounts.make(server.host)
       const port = Number(server.port === "" ? { "http:": 80, "https:": 443 }[server.protocol] : server.port)
       const asked = Effect.annotateCurrentSpan({ "server.address": server.hostname, "server.port": port })
 

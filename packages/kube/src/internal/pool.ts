@@ -101,7 +101,7 @@ const toAnswer = (data: Dispatcher.ResponseData): Answer => ({
   status: data.statusCode,
   headers: flatHeaders(data.headers),
   text: Effect.tryPromise({ try: () => data.body.text(), catch: broken }),
-  body: Stream.fromAsyncIterable<Uint8Array, ConnectionBroken>(data.body, broken)
+  body: Stream.suspend(() => Stream.fromAsyncIterable<Uint8Array, ConnectionBroken>(data.body, broken))
 })
 
 /** Whether a request failed because the server closed a connection that had been kept. */
