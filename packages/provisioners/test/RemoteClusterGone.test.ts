@@ -219,10 +219,12 @@ describe("RemoteCluster: another cluster behind the same address", () => {
     Effect.gen(function* () {
       const { after, before, owner, program, site } = yield* rebuilt
 
-      const failure = yield* Effect.flip(program.provision(remotes.remoteSettings(owner, "settings")))
+      const failure = yield* Effect.flip(program.provision(remotes.remoteSettings(owner)))
+      const sibling = yield* Effect.flip(program.provision(remotes.remoteSettings(owner, "sibling")))
 
       assert.strictEqual(`${failure._tag} ${failure.reason}`, "UserActionRequired other_cluster")
       assert.include(failure.message, `default/site leads to cluster ${after.identity}, and not to ${before.identity}`)
+      assert.strictEqual(sibling.reason, "other_cluster")
       assert.deepStrictEqual(yield* site.counts, [1])
       const untouched = yield* after.client.get(Builtin.ConfigMap, { name: "settings", namespace: "default" })
       assert.isUndefined(untouched.data)

@@ -61,10 +61,13 @@ const attemptToHold = Effect.fnUntraced(function* (
   wanted: Secrets.Wanted
 ): Effect.fn.Return<Held, KubeError.KubeError> {
   const finalizer = References.finalizerOf(reference)
-  const mine = (yield* ofOwner(book, reference.owner)).filter((entry) => Secrets.references(entry).includes(finalizer))
-  const elsewhere = mine.find(({ identity }) => identity !== wanted.identity)
-  if (elsewhere !== undefined) return { _tag: "Elsewhere", entry: elsewhere }
   const source = Secrets.sourceHashOf(wanted.source, wanted.via)
+  const owned = yield* ofOwner(book, reference.owner)
+  const mine = owned.filter((entry) => Secrets.references(entry).includes(finalizer))
+  // What its siblings have by the same kubeconfig counts, too: one that is new or has moved must not go elsewhere alone.
+  const concerned = owned.filter((entry) => mine.includes(entry) || entry.sourceHash === source)
+  const elsewhere = concerned.find(({ identity }) => identity !== wanted.identity)
+  if (elsewhere !== undefined) return { _tag: "Elsewhere", entry: elsewhere }
   const here = mine.find(({ sourceHash }) => sourceHash === source)
   const { found, name } = here === undefined ? yield* place(book, wanted) : { name: here.name, found: here.object }
   const before = found ?? Secrets.blank(book.namespace, wanted, name)
