@@ -17,8 +17,14 @@ export const command = {
 /** A folder with a program `berth`, for the Jobs: their image is the operator's. */
 export const imageFolder = fileURLToPath(new URL("../bin", import.meta.url))
 
+const { HOME = "/", NODE_COMPILE_CACHE, PATH = "" } = process.env
+
+/** Where Node keeps what it has compiled, if anywhere: the same programs are started again and again. */
+const compileCache: Readonly<Record<string, string>> = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+
 /** What that program needs to know. */
 export const imageEnvironment: Readonly<Record<string, string>> = {
+  ...compileCache,
   BERTH_NODE: command.program,
   BERTH_MAIN: command.args.at(-1) ?? ""
 }
@@ -59,7 +65,7 @@ export const start = Effect.fn("OperatorProcess.start")(function* (
     // There is only one, and who starts another one after its death does not wait until its Lease has run out.
     args: [...command.args, "run", "--kubeconfig", kubeconfig, "--no-leader-elect", ...settings],
     cwd: repository,
-    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "/" },
+    env: { ...compileCache, PATH, HOME },
     onOutput: (chunk) => {
       log(chunk)
       said = (said + chunk.toString()).slice(-outputMax)
