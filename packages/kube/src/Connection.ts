@@ -27,6 +27,7 @@ import { variable } from "./internal/environment.ts"
 import { isWithin } from "./internal/folders.ts"
 import * as InCluster from "./internal/inCluster.ts"
 import * as Kubeconfig from "./internal/kubeconfig.ts"
+import { refusedCode } from "./internal/networks.ts"
 
 /**
  * A certificate, key or token: given, or in a file that is read again while the program runs.
@@ -112,6 +113,14 @@ export interface Connection {
    */
   readonly refusedNetworks: ReadonlyArray<string>
 }
+
+/**
+ * The `code` of the cause of an `Unreachable` for an address in a refused network.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const refusedNetworkCode = refusedCode
 
 /**
  * @category models

@@ -526,7 +526,7 @@ describe("Connection: hostile kubeconfigs", () => {
       const error = yield* Effect.flip(ask(textOf({ cluster }), { refusedNetworks }))
 
       assert.strictEqual(error._tag, "Unreachable")
-      assert.propertyVal("cause" in error ? error.cause : {}, "code", "ERR_BERTH_NETWORK_REFUSED")
+      assert.propertyVal("cause" in error ? error.cause : {}, "code", Connection.refusedNetworkCode)
     })
   )
 

@@ -1,6 +1,7 @@
 /** Which cluster answers: the UID of its namespace kube-system, which no other cluster has and which it keeps for life. */
 import * as Builtin from "@berth/kube/Builtin"
 import type * as Client from "@berth/kube/Client"
+import { refusedNetworkCode } from "@berth/kube/Connection"
 import type * as KubeError from "@berth/kube/KubeError"
 import { type Duration, Effect } from "effect"
 import type * as Disposition from "../../Disposition.ts"
@@ -18,8 +19,6 @@ const codeOf = (error: KubeError.KubeError): string => {
 /** What OpenSSL and Node say of a certificate that does not prove whose it is. */
 const untrusted = /(?:^|_)CERT(?:_|$)|^UNABLE_TO_VERIFY_LEAF_SIGNATURE$|^HOSTNAME_MISMATCH$|^INVALID_CA$/u
 
-const refused = "ERR_BERTH_NETWORK_REFUSED"
-
 interface About {
   readonly cluster: Identifier.Identifier
   readonly secret: Identifier.Identifier
@@ -31,7 +30,7 @@ const failure = (error: KubeError.KubeError, { cluster, secret }: About): Dispos
   const details = { why: `${error.message}${inner}`, cause: error }
   if (error._tag === "Unauthorized") return Reasons.credentials_rejected({ cluster, secret }, details)
   if (error._tag === "Forbidden") return Reasons.identity_forbidden({ secret }, details)
-  if (code === refused) return Reasons.kubeconfig_refused({ secret, part: cluster }, details)
+  if (code === refusedNetworkCode) return Reasons.kubeconfig_refused({ secret, part: cluster }, details)
   return untrusted.test(code)
     ? Reasons.certificate_untrusted({ cluster, secret }, details)
     : Reasons.unreachable({ cluster }, details)
