@@ -20,10 +20,11 @@ import { Effect, Option, Result } from "effect"
 import * as ComponentVariables from "./ComponentVariables.ts"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import * as Dependencies from "./Dependencies.ts"
-import type { Environment } from "./Environment.ts"
+import { Environment } from "./Environment.ts"
 import type { Component } from "./EnvironmentTemplate.ts"
 import * as blueprints from "./internal/environments/blueprint.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
+import * as events from "./internal/events.ts"
 import * as held from "./internal/held.ts"
 import * as Names from "./Names.ts"
 import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records } from "./Records.ts"
@@ -237,12 +238,21 @@ const releaseAll = Effect.fnUntraced(function* (
 })
 
 /** Each record stays, is tried again, and is Orphaned once its environment is gone. */
-const letGo = ({ metadata }: Environment, slices: ReadonlyArray<RawSlice>) =>
-  Effect.logWarning("an environment is let go by force; what its slices made may still be there", {
+const letGo = Effect.fnUntraced(function* ({ metadata }: Environment, slices: ReadonlyArray<RawSlice>) {
+  const names = slices.map((slice) => slice.metadata.name)
+  yield* Effect.logWarning("an environment is let go by force; what its slices made may still be there", {
     environment: metadata.name,
     uid: metadata.uid,
-    slices: slices.map((slice) => slice.metadata.name)
+    slices: names
   })
+  yield* events.report({
+    regarding: events.regarding(Environment, metadata),
+    type: "Warning",
+    reason: "ForcedCleanup",
+    action: "LetGo",
+    note: `The environment is let go by force, and leaves these slices: ${names.join(", ")}.`
+  })
+})
 
 /** The cache may not have a record that was just written: before the environment goes, the API server is asked. */
 const listed = Effect.fnUntraced(function* (uid: string) {

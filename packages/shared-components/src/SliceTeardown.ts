@@ -6,7 +6,7 @@
  * - S11: the capsule is what a teardown works from. Where no provision script can have succeeded, the provider's scripts as they are
  *   now take its place, if there are any: nothing that was deployed belongs to the old ones.
  * - S10, S16: nothing is given up without its script having succeeded, but by an annotation with the record's own UID, and that is in
- *   the record's status and in the log.
+ *   the record's status, in the log and in an Event.
  *
  * **Caveats**
  * - Both annotations do something only once the slice is being removed. Whoever may write Slices in the management namespace can set
@@ -20,13 +20,14 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import { DateTime, Effect, Option } from "effect"
 import * as Capsules from "./Capsules.ts"
 import * as Instance from "./Instance.ts"
+import * as events from "./internal/events.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
 import * as sources from "./internal/slices/sources.ts"
 import { sharedComponentOf } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
-import type { Capsule } from "./Slice.ts"
+import { type Capsule, Slice } from "./Slice.ts"
 import * as SliceRecord from "./SliceRecord.ts"
 import * as SliceSecrets from "./SliceSecrets.ts"
 
@@ -85,6 +86,13 @@ const abandon = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, ca
     provider: capsule.provider.name,
     instanceSecret: capsule.instance.secretRef.name,
     environment: spec.consumer.name
+  })
+  yield* events.report({
+    regarding: events.regarding(Slice, metadata),
+    type: "Warning",
+    reason: "Abandoned",
+    action: "Abandon",
+    note: `The slice ${spec.sliceId} was given up without its deprovision script: what it made at ${spec.sharedComponent.name} may still be there.`
   })
   yield* record.writeStatus({ abandonedAt: yield* DateTime.now })
 })

@@ -1,3 +1,4 @@
+import * as Events from "@berth/kube/Events"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Logger, Option } from "effect"
 import { SharedComponent } from "../src/SharedComponent.ts"
@@ -253,6 +254,8 @@ describe("The teardown of a slice", () => {
         const lines: Array<string> = []
         const notes: Array<string> = []
         const logger = Logger.make((entry) => void lines.push(JSON.stringify(entry.message)))
+        const reports: Array<Events.Report> = []
+        const recorder = Events.Recorder.of({ record: (report) => Effect.sync(() => void reports.push(report)) })
         const watched = yield* bench.operator({
           look: ({ resource }) =>
             resource !== Slice.plural
@@ -269,13 +272,15 @@ describe("The teardown of a slice", () => {
         const runs = bench.outside.runs.length
         const ended = yield* bench
           .drive(watched, record, "gone")
-          .pipe(Effect.provide(Logger.layer([logger])), Bench.audible)
+          .pipe(Effect.provide(Logger.layer([logger])), Effect.provideService(Events.Recorder, recorder), Bench.audible)
 
         assert.strictEqual(ended, "gone")
         assert.strictEqual(bench.outside.runs.length, runs)
         assert.match(notes[0] ?? "", /^\d{4}-/u)
         const said = lines.filter((line) => line.includes("given up without"))
         assert.lengthOf(said, 1)
+        assert.lengthOf(reports, 1)
+        assert.deepInclude(reports[0], { type: "Warning", reason: "Abandoned" })
         for (const word of [record, id, "postgres", "shop"]) assert.include(said[0], word)
         assert.deepStrictEqual(yield* bench.traces(slice), [])
         assert.deepStrictEqual(yield* bench.holders(), [])

@@ -7,6 +7,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import * as Caches from "@berth/kube/Caches"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import * as Events from "@berth/kube/Events"
 import * as Kind from "@berth/kube/Kind"
 import type { Draft, KubeObject } from "@berth/kube/KubeObject"
 import * as Operator from "@berth/kube/Operator"
@@ -115,7 +116,12 @@ const recorded = (client: Client["Service"], writes: Array<string>): Client["Ser
 /** The operator as a process: it can be killed and started again. */
 const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
   const writes: Array<string> = []
+  const told: Array<string> = []
   const client = recorded(plain, writes)
+  const recorder = Layer.succeed(Events.Recorder, {
+    record: ({ note, reason, regarding, type }) =>
+      Effect.sync(() => void told.push(`${type} ${reason} ${regarding.kind} ${regarding.metadata.name}: ${note}`))
+  })
   const outer = yield* Effect.scope
   let starts = 0
   let running: Scope.Closeable | undefined
@@ -123,7 +129,8 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
     running = yield* Scope.fork(outer)
     const base = Layer.mergeAll(
       Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(Layer.succeed(Client, client))),
-      Layer.succeed(Settings, settings(`instance-${++starts}`))
+      Layer.succeed(Settings, settings(`instance-${++starts}`)),
+      recorder
     )
     const all = Controllers.layer.pipe(Layer.provideMerge(base), Layer.fresh)
     const context = yield* Scope.provide(Layer.build(all), running)
@@ -133,7 +140,7 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
   const kill = Effect.suspend(() => (running === undefined ? Effect.void : Scope.close(running, Exit.void)))
   /** What it has written, such as `patch Slice a`; asking forgets it. */
   const written = Effect.sync(() => writes.splice(0))
-  return { start, kill, written }
+  return { start, kill, written, told: Effect.sync((): ReadonlyArray<string> => [...told]) }
 })
 
 const build = Effect.gen(function* () {
