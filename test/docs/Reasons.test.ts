@@ -8,7 +8,7 @@ import * as Markdown from "../support/markdown.ts"
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
 describe("docs/concepts/reasons.md", () => {
-  it("P3: lists every reason as it is declared", async () => {
+  it("P3: lists every reason as it is declared", { timeout: 30_000 }, async () => {
     const written = Markdown.read("docs/concepts/reasons.md")
 
     assert.strictEqual(written, await page(), "run: npx node --conditions=@berth/source scripts/reasons.ts")

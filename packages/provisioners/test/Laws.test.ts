@@ -104,7 +104,7 @@ describe("The combinators", () => {
         let before: ReadonlyArray<Progress.Entry> = []
         for (const [pass, step] of history.entries()) before = yield* check(shape, pass, step, before)
       }),
-    { arbitrary: { runs: 300, size: 40 } }
+    { arbitrary: { runs: 300, size: 40 }, timeout: 30_000 }
   )
 
   const leaves = Arbitrary.schema(Schema.Array(Leaf).check(Schema.isMaxLength(6)))
