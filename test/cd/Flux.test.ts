@@ -15,7 +15,7 @@ import { fluxRecords } from "../../packages/provisioners/test/support/cd/fluxRec
 import { outcome } from "../../packages/provisioners/test/support/cd/outcome.ts"
 import { provisioned, scene, Tool, until } from "../../packages/provisioners/test/support/cd/tool.ts"
 import { catalogues } from "./support/charts.ts"
-import { defined, freePorts, pause, paused, started } from "./support/processes.ts"
+import { answers, defined, freePorts, pause, paused, started } from "./support/processes.ts"
 import { built, buildTimeoutMs } from "./support/programs.ts"
 
 const candidate = Clusters.each().find(({ kind }) => kind === "existing")
@@ -56,13 +56,13 @@ const controllers = Effect.gen(function* () {
       `--storage-adv-addr=${storageAt}`
     ],
     env,
-    readyAt: `http://127.0.0.1:${ports[1]}/readyz`
+    ready: () => answers(`http://127.0.0.1:${ports[1]}/readyz`)
   })
   const helmController = yield* started({
     command: join(helm, "helm-controller"),
     args: [...common(ports[2], ports[3]), "--requeue-dependency=2s", "--graceful-shutdown-timeout=3s"],
     env,
-    readyAt: `http://127.0.0.1:${ports[3]}/readyz`
+    ready: () => answers(`http://127.0.0.1:${ports[3]}/readyz`)
   })
   return [sourceController, helmController]
 })

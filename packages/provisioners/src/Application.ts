@@ -220,11 +220,23 @@ const named = ({ name, namespace }: CdDriver.Release): Identifier.Identifier =>
 const shown = (objects: ReadonlyArray<string>): ReadonlyArray<Identifier.Identifier> =>
   objects.flatMap((object) => Option.toArray(Identifier.fromString(object)))
 
+const something = Identifier.of("Something")
+
+/** A tool may know that something has failed, and not what. */
+const shownOr = (objects: ReadonlyArray<string>, otherwise: Identifier.Identifier) => {
+  const known = shown(objects)
+  return known.length === 0 ? [otherwise] : known
+}
+
 const removing = (release: Identifier.Identifier, { objects, why }: CdDriver.Removing) => {
   const details = { why, after: soon } as const
   const left = shown(objects)
   return left.length === 0 ? Reasons.removing({ release }, details) : Reasons.held({ release, objects: left }, details)
 }
+
+/** Tools quote what they cannot use. */
+const withoutSecrets = (observed: CdDriver.Observed, values: CdDriver.Values): CdDriver.Observed =>
+  observed._tag === "Ready" ? observed : { ...observed, why: Values.masked(observed.why, Values.secretsOf(values)) }
 
 /** What a driver saw, as a disposition; nothing where it is good enough. */
 const verdict = (
@@ -245,7 +257,7 @@ const verdict = (
     case "Degraded":
       return allowDegraded
         ? undefined
-        : Reasons.degraded({ release, objects: shown(observed.objects) }, { why: observed.why })
+        : Reasons.degraded({ release, objects: shownOr(observed.objects, something) }, { why: observed.why })
     case "Failed":
       return Reasons.failed({ release }, { why: observed.why })
     case "Removing":
@@ -274,7 +286,7 @@ const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: 
   const digest = Values.digest(record.key, [release, chart, Values.revealed(values), ignoredDifferences])
   const driver = yield* CdDriver.CdDriver
   const observed = yield* driver.apply({ ...release, chart, values, ignoredDifferences, digest })
-  const unfinished = verdict(observed, named(release), allowDegraded)
+  const unfinished = verdict(withoutSecrets(observed, values), named(release), allowDegraded)
   if (unfinished !== undefined) return yield* unfinished
 
   if (options.postProvision !== undefined && record.provisioned !== digest) {

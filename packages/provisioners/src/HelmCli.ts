@@ -10,7 +10,7 @@
  * - P35: history is kept; a revision that was left pending counts as failed once no helm can be at work on it any more, and is
  *   followed by another; what helm says of a failure is in `why` only.
  * - P37: values and credentials reach helm by files that only this program's user can read. They are in a folder of their own,
- *   which is gone when helm has ended, also when the pass was interrupted. What is secret among the values is masked in `why`.
+ *   which is gone when helm has ended, also when the pass was interrupted.
  *
  * **Caveats**
  * - No charts from Git: helm takes none without plugins, and none are run. Package such a chart, or use Flux or Argo CD.
@@ -91,7 +91,7 @@ const helm = Effect.fnUntraced(function* (
     Effect.catchTags({
       HelmMissing: ({ code }) =>
         Effect.fail(CdDriver.Reasons.tool_unavailable({ driver }, { why: `${program} cannot be run: ${code}` })),
-      HelmFailed: ({ output }) => Effect.succeed(Values.masked(output, Values.secretsOf(values)))
+      HelmFailed: ({ output }) => Effect.succeed(output)
     })
   )
 })

@@ -1,4 +1,5 @@
 export * as Application from "./Application.ts"
+export * as ArgoCd from "./ArgoCd.ts"
 export * as Backoff from "./Backoff.ts"
 export * as CdDriver from "./CdDriver.ts"
 export * as Disposition from "./Disposition.ts"

@@ -391,6 +391,30 @@ describe("Application", () => {
       })
     )
 
+    it.effect("P37: what a tool says is given without the secrets that it quotes", () =>
+      Effect.gen(function* () {
+        const { sees, web } = yield* scene
+        sees({ _tag: "Failed", why: "cannot use s3same or czNzYW1l as a name" })
+
+        const failure = yield* outcome(web({ values: { login: { password: Redacted.make("s3same") } } }).provision)
+        sees({ _tag: "Ready" })
+
+        assert.strictEqual(failure?.why, "cannot use *** or *** as a name")
+      })
+    )
+
+    it.effect("P36: a tool may say that something has failed, and not what", () =>
+      Effect.gen(function* () {
+        const { sees, web } = yield* scene
+        sees({ _tag: "Degraded", objects: [], why: "" })
+
+        const failure = yield* outcome(web().provision)
+        sees({ _tag: "Ready" })
+
+        assert.match(failure?.message ?? "", /^Something of /u)
+      })
+    )
+
     it.effect("P30: a parameter whose name is no path is terminal", () =>
       Effect.gen(function* () {
         const { web } = yield* scene

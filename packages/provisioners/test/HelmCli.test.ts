@@ -154,19 +154,6 @@ describe("HelmCli", () => {
     )
 
     it.effect(
-      "P37: what helm says of a failure is given without the secrets it quotes",
-      () =>
-        Effect.gen(function* () {
-          const { layer } = yield* spy("echo 'Error: cannot use s3same or czNzYW1l as a name' >&2; exit 1")
-
-          const observed = yield* Effect.provide(applied({ password: secret }), layer)
-
-          assert.deepStrictEqual(observed, { _tag: "Failed", why: "Error: cannot use *** or *** as a name" })
-        }),
-      timeout
-    )
-
-    it.effect(
       "P32: values come in order, and the ones before are never used again",
       () =>
         Effect.gen(function* () {

@@ -31,7 +31,7 @@ if [ ! -x "$folder/$program" ]; then
     case $module in
       argocd)
         install -m644 "$sources"/manifests/crds/{application,appproject}-crd.yaml "$new/crds"
-        for name in repo-server application-controller git-ask-pass; do ln -s argocd "$new/argocd-$name"; done
+        for name in repo-server application-controller git-ask-pass redis; do ln -s argocd "$new/argocd-$name"; done
         ;;
       *) install -m644 "$sources"/config/crd/bases/*.yaml "$new/crds" ;;
     esac

@@ -26,29 +26,30 @@ export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =
     return ports
   })
 
+/** Whether a server says there that it is ready. */
+export const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    ({ ok }) => ok,
+    () => false
+  )
+
 const outputMax = 4_096
 
-/** Starts one, and waits until it says at this URL that it is ready. */
+/** Starts one, and waits until it is ready. */
 export const started = Effect.fnUntraced(function* (options: {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly env: Readonly<Record<string, string>>
-  readonly readyAt: string
+  readonly ready: () => Promise<boolean>
 }) {
-  const { args, command, env, readyAt } = options
+  const { args, command, env, ready } = options
   let output = ""
   const onOutput = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-outputMax)
   }
   const running = yield* LocalProcess.spawn({ command, args, env, cwd: "/", onOutput })
-  const ready = Effect.promise(() =>
-    fetch(readyAt).then(
-      ({ ok }) => ok,
-      () => false
-    )
-  )
   const wait = (left: number): Effect.Effect<void> =>
-    Effect.flatMap(ready, (yes) => {
+    Effect.flatMap(Effect.promise(ready), (yes) => {
       if (yes) return Effect.void
       if (left === 0) return Effect.die(new Error(`${command} is not ready. Its last words:\n${output}`))
       return Effect.andThen(pause, wait(left - 1))

@@ -33,12 +33,17 @@ export const callTo =
 /** What helm says before it ends badly. */
 export class HelmError extends Error {}
 
-interface Rendered {
+export interface Rendered {
   readonly collection: string
   readonly object: Json
 }
 
-const rendered = (name: string, namespace: string, values: Json, version: string): ReadonlyArray<Rendered> => {
+/** What the suite's chart comes to, or why it does not. */
+export const render = (name: string, namespace: string, values: Json, version: string): ReadonlyArray<Rendered> => {
+  if (values["fail"] !== undefined && values["fail"] !== "") {
+    const told = `this chart was told to fail: ${text(values["fail"])}`
+    throw new HelmError(`execution error at (demo/templates/demo.yaml:2:4): ${told}`)
+  }
   const core = `/api/v1/namespaces/${namespace}`
   const labels = { app: name }
   const metadata = { name, namespace }
@@ -109,13 +114,8 @@ export const releaseOf = (call: Call, namespace: string, name: string) => {
       throw new HelmError("another operation (install/upgrade/rollback) is in progress")
     }
     const number = (last === undefined ? 0 : numberOf(last)) + 1
-    // Helm renders before it records an installation.
-    if (values["fail"] !== undefined && values["fail"] !== "") {
-      if (number > 1) await record(number, "failed", labels, "")
-      const told = `this chart was told to fail: ${text(values["fail"])}`
-      throw new HelmError(`UPGRADE FAILED: execution error at (demo/templates/demo.yaml:2:4): ${told}`)
-    }
-    const objects = rendered(name, namespace, values, version)
+    // Helm renders before it records anything.
+    const objects = render(name, namespace, values, version)
     for (const { collection, object } of objects) {
       await call("PATCH", `${collection}/${name}?fieldManager=helm&force=true`, object, "application/apply-patch+yaml")
     }
@@ -133,7 +133,7 @@ export const releaseOf = (call: Call, namespace: string, name: string) => {
     if (last.metadata.labels["status"] !== "uninstalled") {
       const all = { balanced: true, workload: true }
       await Promise.all(
-        rendered(name, namespace, all, "").map(({ collection }) => call("DELETE", `${collection}/${name}`))
+        render(name, namespace, all, "").map(({ collection }) => call("DELETE", `${collection}/${name}`))
       )
       if (keepHistory) return void (await mark(last, "uninstalled"))
     } else if (keepHistory) throw new HelmError(`the release named "${name}" is already deleted`)

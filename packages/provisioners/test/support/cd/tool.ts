@@ -6,7 +6,7 @@ import * as Clusters from "@berth/testing/Clusters"
 import { Context, Effect, Option, type Scope } from "effect"
 import * as Application from "../../../src/Application.ts"
 import type * as CdDriver from "../../../src/CdDriver.ts"
-import type * as Disposition from "../../../src/Disposition.ts"
+import * as Disposition from "../../../src/Disposition.ts"
 import type * as Provisioner from "../../../src/Provisioner.ts"
 import { outcome } from "./outcome.ts"
 
@@ -91,7 +91,8 @@ export const until = Effect.fnUntraced(function* <R>(
   const { pause } = yield* Tool
   let last = yield* outcome(pass)
   for (let passes = 1; !expected(last); passes++) {
-    if (passes === passesMax)
+    // A pass that parks is not followed by another.
+    if (passes === passesMax || (last !== undefined && Disposition.isTerminal(last)))
       return yield* Effect.die(new Error(`still ${last?.reason}: ${last?.why}`, { cause: last }))
     yield* pause
     last = yield* outcome(pass)

@@ -1,0 +1,115 @@
+/** What Argo CD is asked for: an Application, and a Secret for each cluster that is not its own. */
+import type { Connection } from "@berth/kube/Connection"
+import { Redacted } from "effect"
+import type { Chart, IgnoredDifference, RemoteDestination, Wanted } from "../../../CdDriver.ts"
+import { ownerLabel } from "../../../ObjectProvisioner.ts"
+import type { JsonObject } from "../../json.ts"
+import * as Values from "../values.ts"
+import { isPortable } from "../helm/kubeconfig.ts"
+import type { Spec } from "./kinds.ts"
+
+export const clusterLabel = "berth.dev/cluster"
+/** With it Argo CD deletes the objects first, and the Application when they are gone. */
+export const finalizer = "resources-finalizer.argocd.argoproj.io/foreground"
+
+export interface Settings {
+  readonly namespace: string
+  readonly project: string
+}
+
+/** Nothing for what Argo CD cannot fetch, or only with settings of its own. */
+export const sourceOf = (chart: Chart): JsonObject | undefined => {
+  switch (chart.source) {
+    case "repository":
+      return { repoURL: chart.url, chart: chart.name, targetRevision: chart.version }
+    case "oci":
+      return chart.plainHttp === true
+        ? undefined
+        : { repoURL: chart.url, path: ".", targetRevision: chart.version.replaceAll("+", "_") }
+    case "git":
+      return { repoURL: chart.url, path: chart.path, targetRevision: chart.revision }
+    case "path":
+      return undefined
+  }
+}
+
+const ignore = ({ pointers, ...target }: IgnoredDifference): JsonObject => ({
+  ...Object.fromEntries(Object.entries(target).filter(([, value]) => value !== undefined)),
+  jsonPointers: pointers
+})
+
+export const clusterName = ({ identity }: RemoteDestination): string => `berth-${identity}`
+
+const destinationOf = ({ namespace }: Wanted, remote: RemoteDestination | undefined): JsonObject =>
+  remote === undefined
+    ? { server: "https://kubernetes.default.svc", namespace }
+    : { name: clusterName(remote), namespace }
+
+export const specOf = (
+  wanted: Wanted,
+  { project }: Settings,
+  source: JsonObject,
+  remote: RemoteDestination | undefined
+): Spec => ({
+  project,
+  source: { ...source, helm: { releaseName: wanted.name, valuesObject: Values.revealed(wanted.values) } },
+  destination: destinationOf(wanted, remote),
+  ...(wanted.ignoredDifferences.length === 0 ? {} : { ignoreDifferences: wanted.ignoredDifferences.map(ignore) }),
+  syncPolicy: {
+    automated: { prune: true, selfHeal: true },
+    // What differs and is ignored is not written either.
+    syncOptions: ["RespectIgnoreDifferences=true"]
+  }
+})
+
+export const application = (wanted: Wanted, settings: Settings, spec: Spec, remote: RemoteDestination | undefined) => ({
+  metadata: {
+    name: wanted.id,
+    namespace: settings.namespace,
+    labels: { [ownerLabel]: wanted.ownerUid, ...(remote && { [clusterLabel]: remote.identity }) },
+    annotations: { "berth.dev/digest": wanted.digest },
+    finalizers: [finalizer]
+  },
+  spec
+})
+
+/** Whether Argo CD can act as the connection does. It impersonates nobody. */
+export const isUsable = (connection: Connection): boolean =>
+  isPortable(connection) && connection.impersonate === undefined
+
+const text = (value: Connection["ca"]): string | undefined =>
+  value !== undefined && Redacted.isRedacted(value) ? Redacted.value(value) : undefined
+
+const encoded = (value: string) => Buffer.from(value, "utf8").toString("base64")
+const data = (value: Connection["ca"]): string | undefined => {
+  const found = text(value)
+  return found === undefined ? undefined : encoded(found)
+}
+
+const configOf = ({ basic, proxyUrl, ...connection }: Connection) => ({
+  username: basic?.username,
+  password: basic && Redacted.value(basic.password),
+  bearerToken: text(connection.token),
+  proxyUrl: proxyUrl && Redacted.value(proxyUrl),
+  tlsClientConfig: {
+    insecure: connection.insecureSkipTlsVerify,
+    serverName: connection.tlsServerName,
+    // The two together are refused.
+    caData: connection.insecureSkipTlsVerify ? undefined : data(connection.ca),
+    certData: data(connection.clientCertificate),
+    keyData: data(connection.clientKey)
+  }
+})
+
+export const clusterSecret = ({ namespace }: Settings, remote: RemoteDestination) => ({
+  metadata: {
+    name: clusterName(remote),
+    namespace,
+    labels: { "argocd.argoproj.io/secret-type": "cluster", [clusterLabel]: remote.identity }
+  },
+  data: {
+    name: encoded(clusterName(remote)),
+    server: encoded(remote.connection.server),
+    config: encoded(JSON.stringify(configOf(remote.connection)))
+  }
+})
