@@ -96,22 +96,22 @@ const nameOf = (error: unknown): string => {
 }
 
 /** For the log: what is wrong with the program, and where there is one, the way out. */
-const complaint = (reason: Cause.Reason<unknown>): string => {
-  if (!Cause.isFailReason(reason)) return "A provisioner ended with a defect"
+const complaint = (who: string, reason: Cause.Reason<unknown>): string => {
+  if (!Cause.isFailReason(reason)) return `${who} ended with a defect`
   const wayOut = isKubeError(reason.error)
     ? "pipe what asks the API server through KubeFailure.classified"
     : "fail with a reason of a vocabulary"
-  return `A provisioner failed with ${nameOf(reason.error)}, which is no ProvisionError: ${wayOut}`
+  return `${who} failed with ${nameOf(reason.error)}, which is no ProvisionError: ${wayOut}`
 }
 
 /** Which node of the tree runs; undefined outside of a pass. */
 export const currentPath: Effect.Effect<string | undefined> = Effect.map(Current, (cell) => cell?.path)
 
 /** The public half of a defect is an id; the log has the other half. */
-const internalError = (cause: Cause.Cause<unknown>) =>
+const internalError = (who: string, cause: Cause.Cause<unknown>) =>
   Effect.gen(function* () {
     const id = Identifier.Identifier.make((yield* Random.nextIntBetween(36 ** 7, 36 ** 8 - 1)).toString(36))
-    const complaints = new Set(cause.reasons.map(complaint))
+    const complaints = new Set(cause.reasons.map((reason) => complaint(who, reason)))
     yield* Effect.logError([...complaints].join("; "), cause).pipe(Effect.annotateLogs({ correlationId: id }))
     return Disposition.core.internal_error({ id }, { cause: Cause.squash(cause), why: Cause.pretty(cause) })
   })
@@ -121,13 +121,14 @@ const internalError = (cause: Cause.Cause<unknown>) =>
  * foreign, and no better than a defect. Nor is a raw error, which gets here where nobody type-checks, as under a test runner.
  */
 export const settle = <A, R>(
-  effect: Effect.Effect<A, Disposition.ProvisionError, R>
+  effect: Effect.Effect<A, Disposition.ProvisionError, R>,
+  who = "A provisioner"
 ): Effect.Effect<A, Disposition.ProvisionError, R> =>
   Effect.catchCause(effect, (cause) => {
     const [first, ...rest] = cause.reasons.filter(isDeclared).map(({ error }) => error)
     const others = cause.reasons.filter((reason) => !isDeclared(reason))
     if (first !== undefined && others.length === 0) return Effect.fail(Disposition.join([first, ...rest]))
-    return Effect.flatMap(internalError(Cause.fromReasons(others)), (defect) =>
+    return Effect.flatMap(internalError(who, Cause.fromReasons(others)), (defect) =>
       Effect.fail(first === undefined ? defect : Disposition.join([first, ...rest, defect]))
     )
   })

@@ -226,7 +226,12 @@ const owned = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>
     conditions: settled(failure, at(latest, yield* Clock.currentTimeMillis))(latest.status ?? {}),
     progress: pass.progress
   }
-  const own = yield* Effect.result(settle(Effect.suspend(() => plan.own(decoded, outcome))))
+  const own = yield* Effect.result(
+    settle(
+      Effect.suspend(() => plan.own(decoded, outcome)),
+      "The function of the kind's own status"
+    )
+  )
   if (Result.isSuccess(own)) return { failure, fields: own.success }
   return { failure: failure === undefined ? own.failure : Disposition.join([failure, own.failure]), fields: {} }
 })
