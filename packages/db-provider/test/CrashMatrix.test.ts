@@ -48,18 +48,31 @@ const leftOf = Effect.fnUntraced(function* ({ databaseName, roleName }: Registry
   return { ...row, rows: registered.length }
 })
 
-/** What only reads leaves nothing behind: to be cut before it is enough. */
+/** What only reads leaves nothing behind, however far it came. */
 const isRead = (message: string): boolean => /^(?:SELECT|WITH)\b(?!.*pg_terminate_backend)/su.test(message)
 
-const places = (messages: ReadonlyArray<string>): ReadonlyArray<NonNullable<Cuts.Plan["cut"]>> =>
-  messages.flatMap((message, index) =>
-    (isRead(message) ? (["before"] as const) : Cuts.moments).map((moment) => ({ at: index + 1, moment }))
-  )
+type Cut = NonNullable<Cuts.Plan["cut"]>
 
-const eachPlace = <E, R>(
-  messages: ReadonlyArray<string>,
-  run: (cut: NonNullable<Cuts.Plan["cut"]>) => Effect.Effect<void, E, R>
-) => Effect.forEach(places(messages), run, { concurrency: 3, discard: true })
+/**
+ * To a server, the end of one message is the beginning of the next: so each is cut before it, each that writes also while it runs, and
+ * the last one after it.
+ */
+const places = (messages: ReadonlyArray<string>, ownership: "provider" | "tenant"): ReadonlyArray<Cut> => [
+  ...messages.flatMap((message, index): ReadonlyArray<Cut> => {
+    const at = index + 1
+    if (!isRead(message))
+      return [
+        { at, moment: "before" },
+        { at, moment: "during" }
+      ]
+    // The reads are the same, whoever owns.
+    return ownership === "provider" ? [{ at, moment: "before" }] : []
+  }),
+  { at: messages.length, moment: "after" }
+]
+
+const eachPlace = <E, R>(messages: ReadonlyArray<string>, run: (cut: Cut) => Effect.Effect<void, E, R>) =>
+  Effect.forEach(places(messages), run, { concurrency: 3, discard: true })
 
 const whole = { databases: 1, roles: 1, memberships: 0, rows: 1 }
 const nothing = { databases: 0, roles: 0, memberships: 0, rows: 0 }
@@ -75,14 +88,14 @@ describe("The crash matrix", { timeout: 60_000 }, () => {
           const { server } = yield* ShardBench.ShardBench
           const messages = yield* survive({ ownership }, create, yield* ShardBench.newTenant(), undefined)
 
-          const cutAt = Effect.fnUntraced(function* (cut: NonNullable<Cuts.Plan["cut"]>) {
+          const cutAt = Effect.fnUntraced(function* (cut: Cut) {
             const tenant = yield* ShardBench.newTenant()
             yield* survive({ ownership }, create, tenant, cut)
 
             assert.deepStrictEqual(yield* leftOf(tenant), whole, `${cut.moment} ${cut.at}`)
             assert.strictEqual(yield* ShardBench.asked(server, ShardBench.loginOf(tenant), "create table t ()"), "done")
           })
-          yield* eachPlace(messages, cutAt)
+          yield* eachPlace(messages, ownership, cutAt)
           assert.isAtLeast(messages.length, 8)
         })
     )
@@ -93,14 +106,14 @@ describe("The crash matrix", { timeout: 60_000 }, () => {
         const first = yield* ShardBench.made(server)
         const messages = yield* survive({}, close, first.tenant, undefined)
 
-        const cutAt = Effect.fnUntraced(function* (cut: NonNullable<Cuts.Plan["cut"]>) {
+        const cutAt = Effect.fnUntraced(function* (cut: Cut) {
           const { login, tenant } = yield* ShardBench.made(server)
           yield* survive({}, close, tenant, cut)
 
           assert.deepStrictEqual(yield* leftOf(tenant), whole, `${cut.moment} ${cut.at}`)
           assert.strictEqual(yield* ShardBench.asked(server, login), "28000")
         })
-        yield* eachPlace(messages, cutAt)
+        yield* eachPlace(messages, "provider", cutAt)
         assert.isAtLeast(messages.length, 4)
       })
     )
@@ -114,13 +127,13 @@ describe("The crash matrix", { timeout: 60_000 }, () => {
           const first = yield* ShardBench.made(server)
           const messages = yield* survive({ ownership }, drop, first.tenant, undefined)
 
-          const cutAt = Effect.fnUntraced(function* (cut: NonNullable<Cuts.Plan["cut"]>) {
+          const cutAt = Effect.fnUntraced(function* (cut: Cut) {
             const { tenant } = yield* ShardBench.made(server)
             yield* survive({ ownership }, drop, tenant, cut)
 
             assert.deepStrictEqual(yield* leftOf(tenant), nothing, `${cut.moment} ${cut.at}`)
           })
-          yield* eachPlace(messages, cutAt)
+          yield* eachPlace(messages, ownership, cutAt)
           assert.isAtLeast(messages.length, 6)
         }).pipe(Effect.scoped)
     )

@@ -69,38 +69,32 @@ describe("TenantCreation", { timeout: 30_000 }, () => {
       }).pipe(Effect.scoped)
     )
 
-    const tampering: ReadonlyArray<readonly [string, (name: string) => string, string]> = [
-      ["PUBLIC may connect", (name) => `grant connect on database ${name} to public`, "unexpected:  CONNECT"],
-      [
-        "PUBLIC may make temporary tables",
-        (name) => `grant temporary on database ${name} to public`,
-        "unexpected:  TEMPORARY"
-      ],
-      [
-        "the tenant may grant on",
-        (name) => `grant connect on database ${name} to ${name} with grant option`,
-        "CONNECT*"
-      ],
-      ["the tenant lost a privilege", (name) => `revoke create on database ${name} from ${name}`, `CREATE`],
-      ["somebody else owns the database", (name) => `alter database ${name} owner to postgres`, "owned by postgres"],
-      ["it is a template", (name) => `alter database ${name} is_template true`, "is a template"],
-      ["it has another limit", (name) => `alter database ${name} connection limit 99`, "connection limit is 99"],
-      ["the role has another limit", (name) => `alter role ${name} connection limit -1`, "connection limit is -1"],
-      ["the role may make databases", (name) => `alter role ${name} createdb`, "an attribute"],
-      ["the role is a superuser", (name) => `alter role ${name} superuser`, "an attribute"],
-      ["the role is a member of another", (name) => `grant pg_read_all_data to ${name}`, "member of pg_read_all_data"]
+    const tampering: ReadonlyArray<readonly [(name: string) => string, string]> = [
+      [(name) => `grant connect on database ${name} to public`, "unexpected:  CONNECT"],
+      [(name) => `grant temporary on database ${name} to public`, "unexpected:  TEMPORARY"],
+      [(name) => `grant temporary on database ${name} to ${name} with grant option`, " TEMPORARY*"],
+      [(name) => `revoke create on database ${name} from ${name}`, " CREATE"],
+      [(name) => `alter database ${name} owner to postgres`, "owned by postgres"],
+      [(name) => `alter database ${name} is_template true`, "is a template"],
+      [(name) => `alter database ${name} connection limit 99`, "database's connection limit is 99"],
+      [(name) => `alter database ${name} allow_connections false`, "allows no connections"],
+      [(name) => `alter role ${name} connection limit -1`, "role's connection limit is -1"],
+      [(name) => `alter role ${name} createdb`, "an attribute"],
+      [(name) => `grant pg_read_all_data to ${name}`, "member of pg_read_all_data"]
     ]
-    it.effect.each(tampering)("D4: it is seen, and said in the log, that %s", ([, statement, words]) =>
+    it.effect("D4: whatever is not as it was made is seen, and said in the log", () =>
       Effect.gen(function* () {
         const { postgres, server } = yield* ShardBench.ShardBench
         const { name, tenant } = yield* ShardBench.made(server)
-        yield* postgres.query(statement(name))
+        for (const [statement] of tampering) yield* postgres.query(statement(name))
 
         const failure = yield* Effect.flip(verified(server, tenant))
 
         assert.deepInclude(failure, { _tag: "Transient", vocabulary: "tenant", reason: "differs" })
-        assert.include("why" in failure ? failure.why : "", words)
-        assert.notInclude(failure.message, words)
+        for (const [, words] of tampering) {
+          assert.include("why" in failure ? failure.why : "", words)
+          assert.notInclude(failure.message, words)
+        }
       })
     )
 
@@ -258,29 +252,28 @@ describe("TenantCreation", { timeout: 30_000 }, () => {
 
     const authority = makeAuthority("the right one")
     const certificates = [
-      ["verify-full", "127.0.0.1", authority.certificate, "made", "name and authority are right"],
+      ["verify-full", "127.0.0.1", authority.certificate, "accepted", "name and authority are right"],
       ["verify-full", "localhost", authority.certificate, "endpoint_certificate", "it is for another name"],
       ["verify-full", "127.0.0.1", makeAuthority("another").certificate, "endpoint_certificate", "it is another's"],
-      ["verify-ca", "localhost", authority.certificate, "made", "the name does not count"],
+      ["verify-ca", "localhost", authority.certificate, "accepted", "the name does not count"],
       ["verify-ca", "localhost", makeAuthority("another").certificate, "endpoint_certificate", "it is another's"],
-      ["require", "localhost", undefined, "made", "whoever answers will do"]
+      ["require", "localhost", undefined, "accepted", "whoever answers will do"]
     ] as const
-    it.effect.each(certificates)(
-      "D6: the tenant's login by %s at %s, with the authority %#, is as strict as tenants are told",
-      (row) =>
-        Effect.gen(function* () {
-          const [sslmode, host, caBundle, expected] = row
-          const { postgres, with: withSettings } = yield* ShardBench.ShardBench
-          const port = yield* TlsFront.serve(authority.issue("server"), postgres)
-          const server = yield* withSettings({ endpoint: { host, port, sslmode, caBundle } })
+    it.effect("D6: the tenant's login is as strict about certificates as tenants are told to be", () =>
+      Effect.gen(function* () {
+        const { postgres, server, with: withSettings } = yield* ShardBench.ShardBench
+        const { login, tenant } = yield* ShardBench.made(server)
+        const port = yield* TlsFront.serve(authority.issue("server"), postgres)
 
-          const result = yield* ShardBench.made(server).pipe(
-            Effect.as("made"),
+        for (const [sslmode, host, caBundle, expected, why] of certificates) {
+          const told = yield* withSettings({ endpoint: { host, port, sslmode, caBundle } })
+          const result = yield* TenantCreation.verifyLogin(told, tenant, login.password).pipe(
+            Effect.as("accepted"),
             Effect.catch((failure) => Effect.succeed(failure.reason))
           )
-
-          assert.strictEqual(result, expected)
-        }).pipe(Effect.scoped)
+          assert.strictEqual(result, expected, `${sslmode} at ${host}: ${why}`)
+        }
+      }).pipe(Effect.scoped)
     )
 
     it.effect("D6: a server without TLS does not satisfy an endpoint that promises it", () =>

@@ -142,34 +142,29 @@ describe("TenantDrop", { timeout: 30_000 }, () => {
       })
     )
 
-    const pins: ReadonlyArray<readonly [string, (other: string) => ReadonlyArray<string>]> = [
-      ["a table", (other) => ["create table t ()", `grant select on t to ${other}`]],
-      ["a column", (other) => ["create table t (n int)", `grant select (n) on t to ${other}`]],
-      ["a sequence", (other) => ["create sequence s", `grant usage on sequence s to ${other}`]],
-      ["a schema", (other) => ["create schema s", `grant usage on schema s to ${other}`]],
-      [
-        "a function",
-        (other) => ["create function f() returns int return 1", `grant execute on function f to ${other}`]
-      ],
-      ["a type", (other) => ["create type y as enum ('a')", `grant usage on type y to ${other}`]],
-      ["a large object", (other) => ["select lo_create(4242)", `grant select on large object 4242 to ${other}`]],
-      [
-        "tables to come",
-        (other) => [`alter default privileges grant select on tables to ${other}`, "create table t ()"]
-      ],
-      ["rows, by a policy", (other) => ["create table t ()", `create policy p on t to ${other} using (true)`]]
+    /** Each sort of object has privileges of its own kind in the catalogs. */
+    const grants = (other: string): ReadonlyArray<string> => [
+      `create table t (n int); grant select on t to ${other}`,
+      `create table u (n int); grant select (n) on u to ${other}`,
+      `create sequence s; grant usage on sequence s to ${other}`,
+      `create schema x; grant usage on schema x to ${other}`,
+      `create function f() returns int return 1; grant execute on function f to ${other}`,
+      `create type y as enum ('a'); grant usage on type y to ${other}`,
+      `select lo_create(4242); grant select on large object 4242 to ${other}`,
+      `alter default privileges grant select on tables to ${other}; create table v ()`,
+      `create policy p on t to ${other} using (true)`
     ]
-    it.effect.each(pins)("D13: what another tenant granted on %s does not pin the role", ([, statements]) =>
+    it.effect("D13: whatever another tenant granted to it does not pin the role", () =>
       Effect.gen(function* () {
         const { server } = yield* ShardBench.ShardBench
         const other = yield* ShardBench.made(server)
         const { name, tenant } = yield* ShardBench.made(server)
-        yield* asTenant(other, ...statements(name))
+        yield* asTenant(other, ...grants(name))
 
         yield* TenantDrop.drop(server, tenant)
 
         assert.isTrue(yield* isGone(tenant))
-        yield* asTenant(other, "select 1")
+        yield* asTenant(other, "insert into t values (1)")
       })
     )
 

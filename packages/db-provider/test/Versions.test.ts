@@ -1,17 +1,21 @@
 /** A tenant's whole life on the oldest PostgreSQL that is served, whose rules about roles are others. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
 import * as Preflight from "../src/Preflight.ts"
 import * as TenantClosing from "../src/TenantClosing.ts"
 import * as TenantCreation from "../src/TenantCreation.ts"
 import * as TenantDrop from "../src/TenantDrop.ts"
+import { attacks, Tenants } from "./support/attacks.ts"
 import * as DebianPostgres from "./support/DebianPostgres.ts"
 import * as ShardBench from "./support/ShardBench.ts"
 
 if (!DebianPostgres.isThere) DebianPostgres.notice()
 
 describe.skipIf(!DebianPostgres.isThere)("On PostgreSQL 15", { timeout: 30_000 }, () => {
-  layer(ShardBench.layerOn(DebianPostgres.layer), { timeout: 60_000 })((it) => {
+  const bench = ShardBench.layerOn(DebianPostgres.layer)
+  layer(Layer.provideMerge(Tenants.layer, bench), { timeout: 60_000 })((it) => {
+    attacks(it)
+
     it.effect("D5: preflight warns of what CREATEROLE means there, and of nothing else", () =>
       Effect.gen(function* () {
         const { server, settings } = yield* ShardBench.ShardBench

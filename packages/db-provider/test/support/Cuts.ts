@@ -5,7 +5,6 @@ import { ConnectionLost } from "../../src/PostgresError.ts"
 import type { Fragment } from "../../src/Sql.ts"
 
 export type Moment = "before" | "during" | "after"
-export const moments: ReadonlyArray<Moment> = ["before", "during", "after"]
 
 /** What is counted, and where the cut is; none: nothing is cut. */
 export interface Plan {
