@@ -28,6 +28,7 @@ import { Settings } from "./Settings.ts"
 import { SharedComponent } from "./SharedComponent.ts"
 import { Slice } from "./Slice.ts"
 import * as SliceRecord from "./SliceRecord.ts"
+import * as SliceTeardown from "./SliceTeardown.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Services = Client | Records | Settings
@@ -166,7 +167,9 @@ const isAlive = Effect.fnUntraced(function* (slice: Slice) {
   return Option.exists(found, ({ metadata }) => metadata.uid === uid)
 })
 
-const isReleased = ({ metadata }: Slice): boolean => metadata.annotations[releaseAnnotation] === metadata.uid
+/** Whoever gives a slice up without its script gives it up. */
+const isReleased = ({ metadata }: Slice): boolean =>
+  metadata.annotations[releaseAnnotation] === metadata.uid || SliceTeardown.isAbandoned(metadata)
 
 /** The record's own annotations are what a person changes, so they are the input that revives it. */
 const watchSelf = ({ metadata }: Slice) => Manager.input(Slice, { name: metadata.name, namespace: metadata.namespace })

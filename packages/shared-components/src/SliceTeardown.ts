@@ -9,7 +9,7 @@
  *   the record's status, in the log and in an Event.
  *
  * **Caveats**
- * - Both annotations do something only once the slice is being removed. Whoever may write Slices in the management namespace can set
+ * - Both annotations do something only once the slice is being removed, or has lost its environment. Whoever may write Slices in the management namespace can set
  *   them; authors of environments cannot.
  *
  * @since 0.1.0
@@ -51,6 +51,15 @@ export const refreshAnnotation = "berth.dev/refresh-deprovision"
 export const abandonAnnotation = "berth.dev/abandon"
 
 /**
+ * Whether somebody gives this record up, and no other one of its name.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isAbandoned = ({ annotations, uid }: SliceRecord.Metadata): boolean =>
+  annotations[abandonAnnotation] === uid
+
+/**
  * Removes what is outside, and then the Jobs and Secrets of the slice.
  *
  * **Errors**: those of `ScriptJob`, `Instance` and `SliceTree.Reasons`, and what a failed request means.
@@ -70,9 +79,6 @@ export const run = Effect.fn("SliceTeardown.run")(function* (record: SliceRecord
   yield* ScriptJob.clear({ namespace, sliceId: owner.sliceId, sliceUid: owner.uid })
   yield* SliceSecrets.removeKept(owner, managementNamespace)
 })
-
-const isAbandoned = (metadata: SliceRecord.Metadata): boolean =>
-  metadata.annotations[abandonAnnotation] === metadata.uid
 
 /** Said before anything is removed, so that no crash can make it silent. */
 const abandon = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule): Step {

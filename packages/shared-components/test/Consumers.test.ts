@@ -97,6 +97,19 @@ describe("Consumers", () => {
     }).pipe(Bench.test)
   )
 
+  it.effect("S13, S16: an orphan that is given up by its own UID goes without its script", () =>
+    Effect.gen(function* () {
+      const bench = yield* Bench.make(1)
+      const { id, operator, record, slice } = yield* orphan(bench)
+      bench.outside.slices.delete(id)
+
+      yield* bench.annotate(record, { "berth.dev/abandon": slice.metadata.uid ?? "" })
+      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+
+      assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.runs.length], [[], 1])
+    }).pipe(Bench.test)
+  )
+
   it.effect("S10, S13: a record without anything outside goes with its environment", () =>
     Effect.gen(function* () {
       const bench = yield* Bench.make(1)

@@ -8,7 +8,6 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import { type RawSlice, Records } from "../../Records.ts"
-import type { Want } from "../../Reservations.ts"
 import { Settings } from "../../Settings.ts"
 import { SharedComponent } from "../../SharedComponent.ts"
 import { Slice } from "../../Slice.ts"
@@ -17,6 +16,11 @@ import { Reasons } from "./reasons.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Raw = Kind.Raw<typeof SharedComponent>
+
+interface Need {
+  readonly component: Identifier.Identifier
+  readonly shared: { readonly name: Identifier.Identifier }
+}
 
 /** Whoever waits is woken when what it waits for changes; the delay is for a change that was missed. */
 export const rarely = { after: "5 minutes" } as const
@@ -28,7 +32,7 @@ const isClosing = ({ metadata }: Raw): boolean => metadata.deletionTimestamp !==
 export const ofSharedComponent = Effect.fnUntraced(function* ({
   component,
   shared
-}: Want): Effect.fn.Return<ProvisionError | undefined, ProvisionError, Client | Records | Settings> {
+}: Need): Effect.fn.Return<ProvisionError | undefined, ProvisionError, Client | Records | Settings> {
   const names = { component, shared: shared.name }
   const known = yield* Effect.flatMap(Records, ({ sharedComponent }) => sharedComponent(shared.name))
   if (Option.exists(known, (found) => isReady(found) && !isClosing(found))) return undefined
