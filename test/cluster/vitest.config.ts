@@ -6,6 +6,8 @@ export default defineConfig({
   ...base,
   test: {
     include: ["test/{cluster,conformance}/**/*.test.ts", "examples/*/test/**/*.test.ts"],
+    // The program of an example brings its own, embedded cluster.
+    exclude: ["**/program.test.ts"],
     globalSetup: ["test/cluster/setup.ts"],
     testTimeout: 120_000,
     fileParallelism: false

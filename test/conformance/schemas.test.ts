@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { type Api, definitions } from "./support/api.ts"
 import { conform } from "./support/conform.ts"
 import { gadget, gadgets, path } from "./support/kinds.ts"
@@ -34,7 +34,7 @@ const redefine = Effect.fnUntraced(function* (api: Api, all: ReadonlyArray<objec
   })
   yield* Effect.repeat(
     api.quietly("GET", path, undefined, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" }),
-    { until: ({ body }) => textAt(body, "columnDefinitions.1.name") === "Mark" }
+    { until: ({ body }) => textAt(body, "columnDefinitions.1.name") === "Mark", schedule: Schedule.spaced("50 millis") }
   )
 })
 

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { Api } from "./support/api.ts"
 import { conform } from "./support/conform.ts"
 import { gadgets } from "./support/kinds.ts"
@@ -85,7 +85,7 @@ conform("servers", {
       Effect.map(api.quietly("GET", "/apis", undefined, { accept }), ({ body }) =>
         listOf(at(body, "items")).find((item) => textAt(item, "metadata.name") === "{group}")
       ),
-      { until: (item) => item !== undefined }
+      { until: (item) => item !== undefined, schedule: Schedule.spaced("50 millis") }
     )
     yield* api.note("its group", found ?? null)
     const { body } = yield* api.quietly("GET", "/api", undefined, { accept })
