@@ -8,7 +8,9 @@ import * as Watch from "@berth/kube/Watch"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Fiber, Layer, Logger, Metric, Option, References, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import * as Identifier from "../src/Identifier.ts"
 import * as Manager from "../src/Manager.ts"
+import * as Provisioner from "../src/Provisioner.ts"
 import { controlled, Reasons, scenario, Widget, widgets } from "./support/widgets.ts"
 
 const finalizer = "berth.dev/widgets"
@@ -535,6 +537,30 @@ describe("Manager", () => {
             yield* serve
             assert.deepStrictEqual(yield* writes, [])
           }
+        })
+      )
+
+      it.effect("P18, P21: a pass without news over an object in a cache asks nothing, however large its tree", () =>
+        Effect.gen(function* () {
+          let cached: Option.Option<Widget> = Option.none()
+          const work = { provision: Effect.void, deprovision: Effect.void }
+          const children = Array.from({ length: 100 }, (_, index) =>
+            Provisioner.make(Identifier.Identifier.make(`c${index}`), work)
+          )
+          const { all, create, forget, read, ref } = yield* scenario("large")
+          const pass = Manager.passes(
+            { kind: Widget, provisioner: () => Provisioner.concurrent("all", children) },
+            () => Effect.sync(() => cached)
+          )
+          yield* create
+          for (const _ of ["first", "second"]) {
+            cached = Option.some(yield* read)
+            yield* forget
+            yield* pass(ref)
+          }
+
+          assert.deepStrictEqual(yield* all, [])
+          assert.lengthOf((yield* read).status?.provisioning?.progress ?? [], 64)
         })
       )
 
