@@ -120,10 +120,11 @@ describe("berth run", () => {
         ["--kubeconfig", join(folder, "missing")],
         ["--kubeconfig", broken],
         ["--kubeconfig", file, "--context", "b"],
-        ["--kubeconfig", file, "--listen", taken.replace("http://", "")]
+        ["--kubeconfig", file, "--listen", taken.replace("http://", "")],
+        ["--kubeconfig", file, "--leader-elect-renew-deadline", "15 seconds"]
       ]
       const ended = yield* Effect.forEach(runs, (args) => berth.run(["run", ...args]), { concurrency: "unbounded" })
-      const [missing, invalid, context, port] = ended.map(({ stderr }) => stderr)
+      const [missing, invalid, context, port, times] = ended.map(({ stderr }) => stderr)
 
       assert.strictEqual(
         missing,
@@ -132,9 +133,13 @@ describe("berth run", () => {
       assert.match(invalid ?? "", /^berth: .* is not a valid kubeconfig: [^\n]*\n$/u)
       assert.match(context ?? "", /^berth: .* has no context named b: it has a\.\n$/u)
       assert.match(port ?? "", /^berth: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/u)
+      assert.match(
+        times ?? "",
+        /^berth: a lease duration of 15000 ms, a renew deadline of 15000 ms .* do not go together: /u
+      )
       assert.deepStrictEqual(
         ended.map(({ code }) => code),
-        [1, 1, 1, 1]
+        [1, 1, 1, 1, 1]
       )
       assert.notInclude(ended.map(({ stderr, stdout }) => stderr + stdout).join(), "hunter2")
     }).pipe(Effect.scoped)
