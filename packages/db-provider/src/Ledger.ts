@@ -240,7 +240,7 @@ const change = Effect.fnUntraced(function* <A>(
       written.failure._tag === "Conflict" ||
       written.failure._tag === "AlreadyExists" ||
       written.failure._tag === "NotFound"
-    if (!lost || attempt >= attemptsMax) return yield* Effect.fail(written.failure)
+    if (!lost || attempt >= attemptsMax) return yield* written.failure
   }
 })
 

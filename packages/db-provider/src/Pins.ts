@@ -99,10 +99,9 @@ const alone = (pin: Pin): ReadonlyArray<Pin> => pin.grantors.map((grantor) => ({
 
 /** A database that does not let the provisioner do it is told of; a connection that is lost ends the attempt. */
 const refusal = (self: Effect.Effect<void, PostgresError>): Effect.Effect<string | undefined, PostgresError> =>
-  Effect.matchEffect(self, {
-    onSuccess: () => Effect.succeed(undefined),
-    onFailure: (error) => (error._tag === "ConnectionLost" ? Effect.fail(error) : Effect.succeed(error.message))
-  })
+  Effect.as(self, undefined).pipe(
+    Effect.catch((error) => (error._tag === "ConnectionLost" ? Effect.fail(error) : Effect.succeed(error.message)))
+  )
 
 /** As a member of the role and of whoever granted to it: without that PostgreSQL would only warn, and revoke nothing. */
 const dropOwned = (roleName: string, { grantors }: Pin): Sql.Fragment =>

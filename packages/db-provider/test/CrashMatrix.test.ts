@@ -71,8 +71,11 @@ const places = (messages: ReadonlyArray<string>, ownership: "provider" | "tenant
   { at: messages.length, moment: "after" }
 ]
 
-const eachPlace = <E, R>(messages: ReadonlyArray<string>, run: (cut: Cut) => Effect.Effect<void, E, R>) =>
-  Effect.forEach(places(messages), run, { concurrency: 3, discard: true })
+const eachPlace = <E, R>(
+  messages: ReadonlyArray<string>,
+  ownership: "provider" | "tenant",
+  run: (cut: Cut) => Effect.Effect<void, E, R>
+) => Effect.forEach(places(messages, ownership), run, { concurrency: 3, discard: true })
 
 const whole = { databases: 1, roles: 1, memberships: 0, rows: 1 }
 const nothing = { databases: 0, roles: 0, memberships: 0, rows: 0 }
