@@ -17,6 +17,7 @@ import { provisioned, scene, Tool, until } from "../../packages/provisioners/tes
 import { catalogues } from "./support/charts.ts"
 import { answers, defined, freePorts, pause, paused, started } from "./support/processes.ts"
 import { built, buildTimeoutMs } from "./support/programs.ts"
+import { registry } from "./support/registry.ts"
 
 const candidate = Clusters.each().find(({ kind }) => kind === "existing")
 const namespace = "flux-system"
@@ -124,6 +125,21 @@ describe.skipIf(candidate === undefined)("Flux", () => {
 
         assert.strictEqual(first?.["greeting"], "s3same")
         assert.strictEqual((yield* deployed)?.["greeting"], "0pen")
+      })
+    )
+
+    it.effect("P35: Flux fetches a chart from a registry, and deploys the version that is wanted", () =>
+      Effect.gen(function* () {
+        const { deployed, web } = yield* scene
+        const oci = yield* registry
+
+        yield* provisioned(web({ greeting: "oci" }, { chart: oci("0.1.0") }))
+        const first = yield* deployed
+        yield* provisioned(web({ greeting: "oci" }, { chart: oci("0.2.0") }))
+
+        // Flux says with the version which artifact it is.
+        assert.match(first?.["version"] ?? "", /^0\.1\.0\+/u)
+        assert.match((yield* deployed)?.["version"] ?? "", /^0\.2\.0\+/u)
       })
     )
 

@@ -12,7 +12,7 @@ import { built } from "./programs.ts"
 const versions: ReadonlyArray<Version> = ["0.1.0", "0.2.0"]
 
 /** The same chart with each of its versions, packaged. */
-const packages = Effect.gen(function* () {
+export const packages = Effect.gen(function* () {
   const helm = join(yield* built("helm4"), "helm")
   const folder = yield* LocalProcess.temporaryFolder("berth-charts")
   const chart = join(import.meta.dirname, "..", "charts", "demo")
@@ -36,9 +36,14 @@ const indexOf = (charts: ReadonlyMap<Version, Buffer>): string => {
   return JSON.stringify({ apiVersion: "v1", generated: "2026-01-01T00:00:00Z", entries: { demo: entries } })
 }
 
-const listening = (server: Server) =>
+/** The port that it listens on, for as long as the scope lasts. */
+export const listening = (server: Server) =>
   Effect.acquireRelease(
-    Effect.promise(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))),
+    Effect.promise(async () => {
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+      const address = server.address()
+      return typeof address === "object" && address !== null ? address.port : 0
+    }),
     () =>
       Effect.promise(
         () =>
@@ -60,9 +65,7 @@ export const catalogues = Effect.gen(function* () {
     const body = file === "index.yaml" && charts !== undefined ? indexOf(charts) : found
     answer.writeHead(body === undefined ? 404 : 200).end(body)
   })
-  yield* listening(server)
-  const address = server.address()
-  const port = typeof address === "object" && address !== null ? address.port : 0
+  const port = yield* listening(server)
   return Effect.map(
     Effect.acquireRelease(
       Effect.sync(() => {
