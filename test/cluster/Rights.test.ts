@@ -117,10 +117,13 @@ const startOperator = Effect.gen(function* () {
   const operator = yield* berth.start(["run", "--kubeconfig", yield* kubeconfig, "--listen", "127.0.0.1:0"])
   const [, address = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
   const read = (path: string) =>
-    Effect.promise(async () => {
+    Effect.tryPromise(async () => {
       const response = await fetch(`http://${address}${path}`)
       return { isOk: response.ok, text: await response.text() }
-    })
+    }).pipe(
+      // A connection that was kept may be closed at the moment in which it is used again.
+      Effect.retry({ times: 5, schedule: soon })
+    )
   return { operator, read }
 })
 
