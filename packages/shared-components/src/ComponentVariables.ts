@@ -63,6 +63,28 @@ export interface Place {
 export const hasAny = ({ spec }: Environment, { env, name }: Component): boolean =>
   Object.keys({ ...env, ...spec.env[name] }).length > 0
 
+/** As far as templates see it. */
+interface Scene extends Pick<Place, "namespace" | "offers" | "url"> {
+  readonly environment: { readonly metadata: { readonly name: string }; readonly spec: Environment["spec"] }
+}
+
+/**
+ * What the templates of a component read.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const context = ({ environment, namespace, offers, url }: Scene, component: Component): Template.Context => {
+  const { metadata, spec } = environment
+  const { branch, repo, sha } = spec.source
+  return {
+    Env: { Name: metadata.name, Slug: Names.slug(metadata.name), Namespace: namespace, Url: url },
+    Source: { Repo: repo, Branch: branch, Sha: sha },
+    Values: spec.values[component.name] ?? {},
+    Components: Object.fromEntries(offers)
+  }
+}
+
 /**
  * The component's variables. Those of the environment go over those of the template.
  *
@@ -80,7 +102,7 @@ export const render = Effect.fn("ComponentVariables.render")(function* (
   const own = Object.entries(component.env).filter(([name]) => !Object.hasOwn(given, name))
   const rendered = yield* Effect.mapError(
     Effect.fromResult(
-      Template.renderRecord(Object.fromEntries(own), contextOf(place, component), {
+      Template.renderRecord(Object.fromEntries(own), context(place, component), {
         name: `spec.components[${index}].env`
       })
     ),
@@ -136,17 +158,6 @@ export const removeOthers = Effect.fn("ComponentVariables.removeOthers")(functio
     { discard: true }
   )
 })
-
-const contextOf = ({ environment, namespace, offers, url }: Place, component: Component): Template.Context => {
-  const { metadata, spec } = environment
-  const { branch, repo, sha } = spec.source
-  return {
-    Env: { Name: metadata.name, Slug: Names.slug(metadata.name), Namespace: namespace, Url: url },
-    Source: { Repo: repo, Branch: branch, Sha: sha },
-    Values: spec.values[component.name] ?? {},
-    Components: Object.fromEntries(offers)
-  }
-}
 
 /** A name of a variable is one of an identifier, but for what may stand in front. */
 const shown = (name: string, component: Component): Identifier.Identifier =>

@@ -99,8 +99,13 @@ export const inOrder = (wants: ReadonlyArray<Want>): ReadonlyArray<Want> =>
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** One that somebody deleted by hand is kept, too: it is served until it is given up (S6). */
-const isKept = ({ spec }: RawSlice): boolean => spec.desired !== "Released"
+/**
+ * Whether a record is its environment's still. One that somebody deleted by hand is: it is served until it is given up (S6).
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isKept = ({ spec }: RawSlice): boolean => spec.desired !== "Released"
 
 const isAdopted = ({ spec }: RawSlice): boolean => spec.adoptedBy !== undefined
 
@@ -121,8 +126,15 @@ export const recordOf = (records: ReadonlyArray<RawSlice>, { component, shared }
 /**
  * What a component that has no slice yet may have been called before: a record with something outside, of the same shared component,
  * whose component left the template, and that nobody said may be removed (S28).
+ *
+ * @category getters
+ * @since 0.1.0
  */
-const formerOf = (records: ReadonlyArray<RawSlice>, wants: ReadonlyArray<Want>, want: Want): RawSlice | undefined => {
+export const formerOf = (
+  records: ReadonlyArray<RawSlice>,
+  wants: ReadonlyArray<Want>,
+  want: Want
+): RawSlice | undefined => {
   if (recordOf(records, want) !== undefined) return undefined
   const isWanted = (component: string) => wants.some((each) => each.component === component)
   const isReplaced = (component: string) => want.replaces.some((each) => each === component)

@@ -131,8 +131,8 @@ const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): 
   return mine && Reasons.environment_invalid({ template: name, ...validity.named(mine) }, details)
 }
 
-const wantsOf = ({ known, template }: Look): ReadonlyArray<Want> =>
-  template.spec.components.flatMap(({ name, replaces, sharedComponentRef }) => {
+export const wantsOf = (template: EnvironmentTemplate["spec"], known: world.Known): ReadonlyArray<Want> =>
+  template.components.flatMap(({ name, replaces, sharedComponentRef }) => {
     const shared = sharedComponentRef && known.identity(sharedComponentRef.name)
     return shared === undefined ? [] : [{ component: name, shared: { name: shared.name, uid: shared.uid }, replaces }]
   })
@@ -183,7 +183,7 @@ export const draw = Effect.fn("Environments.draw")(function* (
   return {
     template,
     graph,
-    wants: wantsOf(found),
+    wants: wantsOf(template, found.known),
     url: urlOf(environment.metadata.name, template),
     seen: seenOf(found)
   }
