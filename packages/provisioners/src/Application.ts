@@ -20,13 +20,13 @@
  *
  * @since 0.1.0
  */
-import { createHash } from "node:crypto"
 import type { Client } from "@berth/kube/Client"
 import { Effect, Option } from "effect"
 import * as CdDriver from "./CdDriver.ts"
 import * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
 import * as compose from "./internal/compose.ts"
+import * as Names from "./internal/cd/names.ts"
 import * as Namespace from "./internal/cd/namespace.ts"
 import * as Record from "./internal/cd/record.ts"
 import * as Values from "./internal/cd/values.ts"
@@ -49,6 +49,7 @@ import type * as Provisioner from "./Provisioner.ts"
  * | `suspended` | somebody suspended it | parked | resume it, then ask for a retry |
  * | `taken` | the release belongs to something else | parked | rename or remove that release, then ask for a retry |
  * | `invalid_release` | no release can be called that | parked | choose another name |
+ * | `invalid_chart` | no chart can be called that, or its URL has credentials | parked | correct it |
  * | `invalid_parameter` | a parameter's name is no path | parked | correct it |
  *
  * @category vocabularies
@@ -67,6 +68,7 @@ export const Reasons = Disposition.vocabulary("application", {
     "A release {release} exists and belongs to something else; rename or remove it, then ask for a retry."
   ),
   invalid_release: Disposition.terminal("The release's name or namespace is not a name that Kubernetes allows."),
+  invalid_chart: Disposition.terminal("The chart's place, name or version is not as it has to be."),
   invalid_parameter: Disposition.terminal("The name of parameter {position} is not a path of values.")
 })
 
@@ -154,24 +156,6 @@ export interface Options<O extends Owner, R> {
 export type NamespaceMetadata = Namespace.NamespaceMetadata
 
 const soon = "2 seconds"
-const releaseMax = 53
-const label = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/u
-const dnsName = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/u
-
-const hashed = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 10)
-
-/** A name that is too long keeps its beginning, and a hash tells it from others that begin so. */
-const defaultName = (owner: Owner, application: string): string => {
-  const whole = `${owner.metadata.name}-${application}`.toLowerCase().replaceAll(/[^-a-z0-9.]/gu, "-")
-  return whole.length <= releaseMax
-    ? whole
-    : `${whole.slice(0, releaseMax - 11).replace(/[-.]+$/u, "")}-${hashed(whole)}`
-}
-
-/** One for each release of each cluster, and readable: two owners of one release meet there, and one is told. */
-const idOf = (name: string, namespace: string, cluster: string): string =>
-  `${name.replaceAll(".", "-").slice(0, 52).replace(/-+$/u, "")}-${hashed(`${cluster}/${namespace}/${name}`)}`
-
 const isAsked = <O, A, R>(
   from: Given<O, A, R>
 ): from is (owner: O) => Effect.Effect<A, Disposition.ProvisionError, R> => typeof from === "function"
@@ -182,14 +166,18 @@ const given = <O, A, R>(owner: O, from: Given<O, A, R>): Effect.Effect<A, Dispos
 const releaseOf = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
   const { metadata } = options.owner
   const asked = yield* given<O, ReleaseName, R>(options.owner, options.release ?? {})
-  const { name = defaultName(options.owner, application), namespace = metadata.namespace ?? "" } = asked
+  const { name = Names.releaseName(metadata.name, application), namespace = metadata.namespace ?? "" } = asked
   const destination = yield* CdDriver.Destination
-  const id = Identifier.fromString(idOf(name, namespace, destination?.identity ?? ""))
-  const allowed = dnsName.test(name) && name.length <= releaseMax && label.test(namespace) && namespace.length <= 63
-  if (!allowed || Option.isNone(id)) {
+  const id = Identifier.fromString(Names.idOf(name, namespace, destination?.identity ?? ""))
+  if (!Names.isRelease(name, namespace) || Option.isNone(id)) {
     return yield* Reasons.invalid_release({ why: `release ${name} in namespace ${namespace}` })
   }
   return { id: id.value, ownerUid: metadata.uid, name, namespace } satisfies CdDriver.Release
+})
+
+const chartOf = Effect.fnUntraced(function* <O extends Owner, R>({ chart: from, owner }: Options<O, R>) {
+  const chart = yield* given(owner, from)
+  return Names.isChart(chart) ? chart : yield* Reasons.invalid_chart({ why: `a chart from ${chart.source}` })
 })
 
 const valuesOf = Effect.fnUntraced(function* <O extends Owner, R>(options: Options<O, R>) {
@@ -272,7 +260,7 @@ const verdict = (
 const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
   const { owner } = options
   const release = yield* releaseOf(application, options)
-  const chart = yield* given(owner, options.chart)
+  const chart = yield* chartOf(options)
   const values = yield* valuesOf(options)
   const ignored = options.ignoredDifferences ?? []
   const ignoredDifferences = yield* given<O, ReadonlyArray<CdDriver.IgnoredDifference>, R>(owner, ignored)

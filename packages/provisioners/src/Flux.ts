@@ -228,7 +228,7 @@ const healthOf = Effect.fnUntraced(function* (
 ): Effect.fn.Return<CdDriver.Observed, Disposition.ProvisionError, Client.Client> {
   const last = release.status?.history?.[0]
   const revision = yield* KubeFailure.classified(Releases.newest(wanted))
-  if (last === undefined || revision?.number !== last.version || revision.status !== "deployed") {
+  if (revision === undefined || revision.number !== last?.version) {
     return progressing("the revision that Flux deployed is not to be seen")
   }
   return Objects.observed(yield* KubeFailure.classified(Releases.healthOf(wanted, revision)))

@@ -79,14 +79,16 @@ const connectionOf = ({ connection, home }: Settings, release: CdDriver.Release)
 const helm = Effect.fnUntraced(function* (
   settings: Settings,
   release: CdDriver.Release,
-  args: ReadonlyArray<string>,
+  options: ReadonlyArray<string>,
+  names: ReadonlyArray<string>,
   values: CdDriver.Values = {}
 ): Effect.fn.Return<string | undefined, Disposition.ProvisionError, Client.Client> {
   const { program, timeout } = settings
   const connection = yield* connectionOf(settings, release)
   const files = { kubeconfig: Kubeconfig.of(connection), "values.json": JSON.stringify(Values.revealed(values)) }
   const place = ["--namespace", release.namespace, "--timeout", `${Math.ceil(Duration.toSeconds(timeout))}s`]
-  return yield* Command.run({ program, args: [...args, ...place], files, timeout }).pipe(
+  // A name is never taken for an option.
+  return yield* Command.run({ program, args: [...options, ...place, "--", ...names], files, timeout }).pipe(
     Effect.as(undefined),
     Effect.catchTags({
       HelmMissing: ({ code }) =>
@@ -96,14 +98,19 @@ const helm = Effect.fnUntraced(function* (
   )
 })
 
-const chartArgs = (chart: CdDriver.Chart): ReadonlyArray<string> | undefined => {
+/** What a chart is called, and the options that say where it is; nothing where helm does not take it. */
+const chartArgs = (
+  chart: CdDriver.Chart
+): { readonly chart: string; readonly options: ReadonlyArray<string> } | undefined => {
   switch (chart.source) {
     case "repository":
-      return [chart.name, "--repo", chart.url, "--version", chart.version]
-    case "oci":
-      return [chart.url, "--version", chart.version, ...(chart.plainHttp === true ? ["--plain-http"] : [])]
+      return { chart: chart.name, options: ["--repo", chart.url, "--version", chart.version] }
+    case "oci": {
+      const plain = chart.plainHttp === true ? ["--plain-http"] : []
+      return { chart: chart.url, options: ["--version", chart.version, ...plain] }
+    }
     case "path":
-      return [chart.path]
+      return { chart: chart.path, options: [] }
     case "git":
       return undefined
   }
@@ -121,12 +128,8 @@ const upgrade = Effect.fnUntraced(function* (
   }
   const labels = `${ownerLabel}=${ownerUid},${Releases.digestLabel}=${digest}`
   const flags = ["--install", "--reset-values", "--history-max", String(settings.historyMax), "--labels", labels]
-  const problem = yield* helm(
-    settings,
-    wanted,
-    ["upgrade", name, ...args, ...flags, "--values", "{values.json}"],
-    values
-  )
+  const options = ["upgrade", ...args.options, ...flags, "--values", "{values.json}"]
+  const problem = yield* helm(settings, wanted, options, [name, args.chart], values)
   if (problem !== undefined) return { _tag: "Failed", why: problem }
   const revision = yield* KubeFailure.classified(Releases.newest(wanted))
   return revision?.digest === digest && revision.status === "deployed"
@@ -192,13 +195,13 @@ const remove = Effect.fnUntraced(function* (
   if (revision === undefined || revision.ownerUid !== release.ownerUid) return { _tag: "Gone" }
   const objects = yield* KubeFailure.classified(Releases.objectsOf(release, revision))
   if (revision.status !== "uninstalled") {
-    const problem = yield* helm(settings, release, ["uninstall", release.name, "--keep-history"])
+    const problem = yield* helm(settings, release, ["uninstall", "--keep-history"], [release.name])
     if (problem !== undefined) return { _tag: "Failed", why: problem }
   }
   const left = yield* KubeFailure.classified(Objects.leftOf(objects))
   if (left !== undefined) return left
   // Of a release that is uninstalled already, this removes the history.
-  const problem = yield* helm(settings, release, ["uninstall", release.name])
+  const problem = yield* helm(settings, release, ["uninstall"], [release.name])
   return problem === undefined ? { _tag: "Gone" } : { _tag: "Failed", why: problem }
 })
 

@@ -139,6 +139,50 @@ describe("Application", () => {
       })
     )
 
+    const repository = "https://charts.example.com"
+    const refused: ReadonlyArray<readonly [because: string, chart: CdDriver.Chart]> = [
+      ["its name is an option", { source: "repository", url: repository, name: "--post-renderer=x", version: "1" }],
+      ["its name is a file", { source: "repository", url: repository, name: "../web", version: "1" }],
+      ["its version is an option", { source: "repository", url: repository, name: "web", version: "--devel" }],
+      ["its URL is none", { source: "repository", url: "charts", name: "web", version: "1" }],
+      ["its URL has a password", { source: "repository", url: "https://a:b@example.com", name: "web", version: "1" }],
+      ["it is in no registry", { source: "oci", url: "https://example.com/web", version: "1" }],
+      ["its revision is an option", { source: "git", url: repository, path: ".", revision: "--upload-pack=x" }],
+      ["its URL has a token", { source: "git", url: "https://token@example.com", path: ".", revision: "v1" }],
+      ["its folder depends on where it is looked for", { source: "path", path: "web", version: "1" }]
+    ]
+    for (const [because, unusual] of refused) {
+      it.effect(`P30: a chart is refused, since ${because}`, () =>
+        Effect.gen(function* () {
+          const { wanted, web } = yield* scene
+          const before = wanted().length
+
+          const failure = yield* outcome(web({ chart: unusual }).provision)
+
+          assert.deepInclude(failure, { _tag: "Terminal", reason: "invalid_chart" })
+          assert.notInclude(failure?.why, "token")
+          assert.strictEqual(wanted().length, before)
+        })
+      )
+    }
+
+    const accepted: ReadonlyArray<CdDriver.Chart> = [
+      { source: "oci", url: "oci://registry.example.com/charts/web", version: "1.2.3+a" },
+      { source: "git", url: "ssh://git@example.com/charts", path: "web", revision: "refs/tags/v1" },
+      { source: "path", path: "/charts/web", version: "1" }
+    ]
+    for (const usual of accepted) {
+      it.effect(`P30: a chart from ${usual.source} is given to the driver as it is`, () =>
+        Effect.gen(function* () {
+          const { last, web } = yield* scene
+
+          yield* web({ chart: usual }).provision
+
+          assert.deepStrictEqual(last()?.chart, usual)
+        })
+      )
+    }
+
     it.effect("P30: two passes at once are of one application with one digest", () =>
       Effect.gen(function* () {
         const { wanted, web } = yield* scene

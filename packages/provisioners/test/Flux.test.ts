@@ -70,7 +70,7 @@ describe("Flux", () => {
         Effect.gen(function* () {
           const { namespace, web } = yield* scene
           const other = yield* scene
-          yield* provisioned(web({ greeting: Redacted.make("one") }))
+          yield* outcome(web({ greeting: Redacted.make("one") }).provision)
           const before = yield* asked(namespace)
 
           yield* outcome(other.web({}, { owner: (yield* scene).owner }).provision)
@@ -142,6 +142,43 @@ describe("Flux", () => {
 
           assert.deepInclude(failed, { _tag: "Transient", reason: "removal_failed" })
           assert.include(failed?.why, "left sh.helm.release.v1.shop-web.v1 behind")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P33: a history that somebody kept is in nobody's way, and stays",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          const client = yield* Client.Client
+          yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
+          const labels = { owner: "helm", name: "shop-web", status: "uninstalled", version: "1" }
+          const ref = { namespace, name: "sh.helm.release.v1.shop-web.v1" }
+          yield* client.create(Builtin.Secret, { metadata: { ...ref, labels } })
+
+          yield* provisioned(web({}))
+
+          assert.strictEqual((yield* client.get(Builtin.Secret, ref)).metadata.labels?.["status"], "uninstalled")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P30: a release that another tool deployed is left to it",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          const client = yield* Client.Client
+          yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
+          const labels = { owner: "helm", name: "shop-web", status: "deployed", version: "1" }
+          yield* client.create(Builtin.Secret, {
+            metadata: { namespace, name: "sh.helm.release.v1.shop-web.v1", labels }
+          })
+
+          const failure = yield* outcome(web({}).provision)
+
+          assert.strictEqual(failure?.reason, "taken")
         }),
       timeout
     )

@@ -154,26 +154,22 @@ describe("HelmCli", () => {
     )
 
     it.effect(
-      "P32: values come in order, and the ones before are never used again",
+      "P35: helm is told everything, takes nothing from before or from the environment, and no name for an option",
       () =>
         Effect.gen(function* () {
           const { layer, read } = yield* spy("exit 0")
+          process.env["HELM_NAMESPACE"] = "else"
 
-          yield* Effect.provide(applied({}), layer)
+          yield* Effect.provide(applied({}), layer).pipe(
+            Effect.ensuring(Effect.sync(() => delete process.env["HELM_NAMESPACE"]))
+          )
 
-          const args = (yield* read("arguments")).split("\n")
-          assert.deepStrictEqual(args.slice(0, 9), [
-            "upgrade",
-            "web",
-            "web",
-            "--repo",
-            "https://charts.example.com",
-            "--version",
-            "1.2.3",
-            "--install",
-            "--reset-values"
-          ])
-          assert.notMatch(yield* read("environment"), /^KUBE_TOKEN|^HELM_NAMESPACE/mu)
+          const [verb, ...args] = (yield* read("arguments")).split("\n")
+          assert.strictEqual(verb, "upgrade")
+          assert.deepStrictEqual(args.slice(args.indexOf("--")), ["--", "web", "web"])
+          assert.includeMembers(args, ["--install", "--reset-values", "--repo", "https://charts.example.com", "1.2.3"])
+          assert.match(yield* read("environment"), /^HELM_DRIVER=secret$/mu)
+          assert.notMatch(yield* read("environment"), /^HELM_NAMESPACE/mu)
         }),
       timeout
     )
@@ -181,24 +177,27 @@ describe("HelmCli", () => {
     const charts: ReadonlyArray<{ readonly chart: CdDriver.Chart; readonly args: ReadonlyArray<string> }> = [
       {
         chart: { source: "oci", url: "oci://registry.example.com/charts/web", version: "1.2.3" },
-        args: ["oci://registry.example.com/charts/web", "--version", "1.2.3"]
+        args: ["--version", "1.2.3"]
       },
       {
         chart: { source: "oci", url: "oci://127.0.0.1/web", version: "1.2.3", plainHttp: true },
-        args: ["oci://127.0.0.1/web", "--version", "1.2.3", "--plain-http"]
+        args: ["--version", "1.2.3", "--plain-http"]
       },
-      { chart: { source: "path", path: "/charts/web", version: "1" }, args: ["/charts/web"] }
+      { chart: { source: "path", path: "/charts/web", version: "1" }, args: [] }
     ]
     for (const { args, chart } of charts) {
+      const place = "url" in chart ? chart.url : chart.source === "path" ? chart.path : ""
       it.effect(
-        `P35: helm is given a chart as ${args.join(" ")}`,
+        `P35: helm is given a chart as ${[place, ...args].join(" ")}`,
         () =>
           Effect.gen(function* () {
             const { layer, read } = yield* spy("exit 0")
 
             yield* Effect.provide(applied({}, chart), layer)
 
-            assert.deepStrictEqual((yield* read("arguments")).split("\n").slice(2, 2 + args.length), args)
+            const given = (yield* read("arguments")).split("\n")
+            assert.deepStrictEqual(given.slice(1, 1 + args.length), args)
+            assert.strictEqual(given.at(-1), place)
           }),
         timeout
       )

@@ -108,17 +108,19 @@ export const driverSuite = (driver: string, tester: Tester): void => {
 
   it.effect(`P33: ${driver} removes an application without its chart, and it is gone when its objects are`, () =>
     Effect.gen(function* () {
-      const { isGone, letGo, namespace, records, web, withdraw } = yield* scene
+      const { isGone, letGo, namespace, pause, records, web, withdraw } = yield* scene
       const application = web({ held: true })
       yield* provisioned(application)
       yield* withdraw("0.1.0")
 
       const held = yield* until(application.deprovision, (failure) => failure?._tag === "Yield")
+      const later = yield* Effect.forEach([1, 2, 3, 4], () => Effect.andThen(pause, outcome(application.deprovision)))
       const there = yield* isGone
       yield* letGo
       yield* deprovisioned(application)
 
       assert.oneOf(held?.reason, ["held", "removing"])
+      assert.isTrue(later.every((failure) => failure?._tag === "Yield"))
       assert.isFalse(there)
       assert.isTrue(yield* isGone)
       assert.deepStrictEqual(yield* records(namespace), [])

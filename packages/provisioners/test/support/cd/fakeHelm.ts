@@ -5,7 +5,8 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { callTo, HelmError, type Json, releaseOf } from "./fakeReleases.ts"
 
-const [verb = "", name = "", ...rest] = process.argv.slice(2)
+const [verb = "", ...rest] = process.argv.slice(2)
+const [name = ""] = rest.slice(rest.indexOf("--") + 1)
 const after = (flag: string): string => rest[rest.indexOf(flag) + 1] ?? ""
 
 const config = JSON.parse(readFileSync(process.env["KUBECONFIG"] ?? "", "utf8"))
