@@ -3,6 +3,7 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
 import type { Caches } from "@berth/kube/Caches"
 import type { Client } from "@berth/kube/Client"
 import type * as Controller from "@berth/kube/Controller"
@@ -10,9 +11,10 @@ import { Effect, Layer } from "effect"
 import * as EnvironmentExpiry from "./EnvironmentExpiry.ts"
 import * as Environments from "./Environments.ts"
 import * as EnvironmentTemplates from "./EnvironmentTemplates.ts"
+import * as declared from "./internal/access.ts"
 import * as LedgerAudits from "./LedgerAudits.ts"
 import { ProvisionLeases } from "./ProvisionLease.ts"
-import { Records } from "./Records.ts"
+import { definitions, Records } from "./Records.ts"
 import type { Settings } from "./Settings.ts"
 import * as SharedComponentProviders from "./SharedComponentProviders.ts"
 import * as SharedComponents from "./SharedComponents.ts"
@@ -81,3 +83,16 @@ export const layer: Layer.Layer<ProvisionLeases | Records, never, Caches | Setti
   Records.layer,
   ProvisionLeases.layer()
 )
+
+/**
+ * What they ask of the API server, the caches included.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = (
+  places: Pick<Settings["Service"], "managementNamespace" | "sharedNamespace">
+): ReadonlyArray<Access.Access> => [
+  ...Object.values(definitions(places)).flatMap((definition) => Access.ofCache(definition)),
+  ...declared.all(places)
+]

@@ -107,7 +107,10 @@ export const isInLine = (slice: RawSlice): boolean =>
  * @category constructors
  * @since 0.1.0
  */
-export const definitions = ({ managementNamespace, sharedNamespace }: Settings["Service"]) => {
+export const definitions = ({
+  managementNamespace,
+  sharedNamespace
+}: Pick<Settings["Service"], "managementNamespace" | "sharedNamespace">) => {
   const namespaces = [managementNamespace]
   return {
     environments: Cache.define(Environment, {

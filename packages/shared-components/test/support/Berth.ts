@@ -83,13 +83,21 @@ const settings = (instance: string): Settings["Service"] => ({
   instance
 })
 
-/** The client, with every write put down. */
-const recorded = (client: Client["Service"], writes: Array<string>): Client["Service"] => {
+/** The client, with every write put down, and every read counted. */
+const recorded = (client: Client["Service"], writes: Array<string>, read: () => void): Client["Service"] => {
   const put = (verb: string, type: ResourceType, name: string | undefined) => {
     writes.push(`${verb} ${type.kind} ${name}`)
   }
   return {
     ...client,
+    get: (type, ref, options) => {
+      read()
+      return client.get(type, ref, options)
+    },
+    list: (type, options) => {
+      read()
+      return client.list(type, options)
+    },
     create: (type, object, options) => {
       put("create", type, object.metadata.name)
       return client.create(type, object, options)
@@ -117,7 +125,8 @@ const recorded = (client: Client["Service"], writes: Array<string>): Client["Ser
 const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
   const writes: Array<string> = []
   const told: Array<string> = []
-  const client = recorded(plain, writes)
+  let reads = 0
+  const client = recorded(plain, writes, () => reads++)
   const recorder = Layer.succeed(Events.Recorder, {
     record: ({ note, reason, regarding, type }) =>
       Effect.sync(() => void told.push(`${type} ${reason} ${regarding.kind} ${regarding.metadata.name}: ${note}`))
@@ -140,7 +149,13 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
   const kill = Effect.suspend(() => (running === undefined ? Effect.void : Scope.close(running, Exit.void)))
   /** What it has written, such as `patch Slice a`; asking forgets it. */
   const written = Effect.sync(() => writes.splice(0))
-  return { start, kill, written, told: Effect.sync((): ReadonlyArray<string> => [...told]) }
+  /** How many requests it has sent since this was asked last. */
+  const requests = Effect.sync(() => {
+    const count = writes.splice(0).length + reads
+    reads = 0
+    return count
+  })
+  return { start, kill, written, requests, told: Effect.sync((): ReadonlyArray<string> => [...told]) }
 })
 
 const build = Effect.gen(function* () {
@@ -266,5 +281,5 @@ export const story = <E>(
   it.live(
     title,
     () => Effect.gen(body).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None")),
-    30_000
+    90_000
   )

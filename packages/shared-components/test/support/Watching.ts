@@ -7,7 +7,7 @@ import * as ResourceType from "@berth/kube/ResourceType"
 import { Context, Effect, Option, Queue } from "effect"
 
 /** How long anything may take. On the wall clock: what never comes must fail a test also where its clock stands still. */
-const limitMs = 20_000
+const limitMs = 60_000
 
 const onWallClock = <A>(effect: Effect.Effect<A>, otherwise: Effect.Effect<A>): Effect.Effect<A> =>
   Effect.raceFirst(
