@@ -14,14 +14,13 @@ import type * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, type Redacted } from "effect"
 import type { Connection } from "./Connector.ts"
 import type { PostgresError } from "./PostgresError.ts"
-import * as PostgresFailure from "./PostgresFailure.ts"
 import type { Finding } from "./Preflight.ts"
 import type { Tenant } from "./Registry.ts"
 import * as Sessions from "./Sessions.ts"
-import type { Settings, ShardServer } from "./ShardServer.ts"
+import * as ShardServer from "./ShardServer.ts"
 import * as TenantCreation from "./TenantCreation.ts"
 
-const notInEffect = ({ authDbname, authUser }: NonNullable<Settings["pooler"]>): Finding => ({
+const notInEffect = ({ authDbname, authUser }: NonNullable<ShardServer.Settings["pooler"]>): Finding => ({
   severity: "problem",
   id: "auth_dbname_not_in_effect",
   message: `The pooler's role ${authUser} looks users up inside the tenant's database, not in ${authDbname}: set auth_dbname in PgBouncer (1.19 or newer), or take pooler.authDbname out and set template to template1.`,
@@ -44,22 +43,19 @@ const cannotEnd = (count: number): Finding => ({
  * @since 0.1.0
  */
 export const verify = Effect.fn("Pooler.verify")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   canary: Tenant,
   password: Redacted.Redacted
 ): Effect.fn.Return<ReadonlyArray<Finding>, Disposition.ProvisionError> {
   yield* TenantCreation.verifyLogin(server, canary, password)
-  const { pooler, shard } = server.settings
+  const { pooler } = server.settings
   if (pooler === undefined) return []
-  return yield* Effect.flatMap(server.maintenance, (connection) => look(connection, pooler, canary)).pipe(
-    Effect.scoped,
-    PostgresFailure.classified(shard)
-  )
+  return yield* ShardServer.maintain(server, (connection) => look(connection, pooler, canary))
 })
 
 const look = Effect.fnUntraced(function* (
   connection: Connection,
-  pooler: NonNullable<Settings["pooler"]>,
+  pooler: NonNullable<ShardServer.Settings["pooler"]>,
   canary: Tenant
 ): Effect.fn.Return<ReadonlyArray<Finding>, PostgresError> {
   const sessions = yield* Sessions.list(connection, canary)

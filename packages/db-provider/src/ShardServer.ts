@@ -8,10 +8,12 @@
  *
  * @since 0.1.0
  */
+import type * as Disposition from "@berth/provisioners/Disposition"
 import type { Identifier } from "@berth/provisioners/Identifier"
 import { Duration, Effect, PartitionedSemaphore, Pool, type Redacted, type Scope } from "effect"
 import { type Address, type Connection, Connector, type Target } from "./Connector.ts"
 import type { PostgresError } from "./PostgresError.ts"
+import * as PostgresFailure from "./PostgresFailure.ts"
 import * as Registry from "./Registry.ts"
 import type { Shard } from "./Shard.ts"
 
@@ -131,6 +133,18 @@ export const make = Effect.fn("ShardServer.make")(function* (
     creating: turns.withPermit
   }
 })
+
+/**
+ * Does something as the provisioner, in the registry's database; what the server refuses becomes a disposition.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const maintain = <A, R>(
+  server: ShardServer,
+  use: (connection: Connection) => Effect.Effect<A, Disposition.ProvisionError | PostgresError, R>
+): Effect.Effect<A, Disposition.ProvisionError, Exclude<R, Scope.Scope>> =>
+  Effect.flatMap(server.maintenance, use).pipe(Effect.scoped, PostgresFailure.classified(server.settings.shard))
 
 /** One that broke while nobody used it is replaced before it is given out, and one that broke in use when it is given back. */
 const usable = (pool: Pool.Pool<Connection, PostgresError>): Effect.Effect<Connection, PostgresError, Scope.Scope> =>

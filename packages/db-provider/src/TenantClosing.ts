@@ -16,10 +16,9 @@ import { Effect, Option } from "effect"
 import type { Connection } from "./Connector.ts"
 import { ofName } from "./internal/shown.ts"
 import type { PostgresError } from "./PostgresError.ts"
-import * as PostgresFailure from "./PostgresFailure.ts"
 import type { Tenant } from "./Registry.ts"
 import * as Sessions from "./Sessions.ts"
-import type { Settings, ShardServer } from "./ShardServer.ts"
+import * as ShardServer from "./ShardServer.ts"
 import * as TenantState from "./TenantState.ts"
 import * as Statements from "./TenantStatements.ts"
 
@@ -53,13 +52,10 @@ export const Reasons = Disposition.vocabulary("closing", {
  * @since 0.1.0
  */
 export const close = Effect.fn("TenantClosing.close")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError> {
-  yield* Effect.flatMap(server.maintenance, (connection) => closeOn(connection, server, tenant)).pipe(
-    Effect.scoped,
-    PostgresFailure.classified(server.settings.shard)
-  )
+  yield* ShardServer.maintain(server, (connection) => closeOn(connection, server, tenant))
 })
 
 /** Everybody but the owner, who is the provisioner, or the tenant, whose role cannot log in. */
@@ -75,7 +71,7 @@ const granteesOf = ({ owner, privileges }: TenantState.Database): ReadonlyArray<
  */
 export const closeOn = Effect.fnUntraced(function* (
   connection: Connection,
-  { settings }: ShardServer,
+  { settings }: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
   const state = yield* TenantState.read(connection, tenant)
@@ -123,11 +119,11 @@ const waysIn = ({ database, role }: TenantState.State): ReadonlyArray<string> =>
  * @since 0.1.0
  */
 export const reopen = Effect.fn("TenantClosing.reopen")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError> {
   const { settings } = server
-  yield* Effect.flatMap(server.maintenance, (connection) =>
+  yield* ShardServer.maintain(server, (connection) =>
     Effect.gen(function* () {
       const state = yield* TenantState.read(connection, tenant)
       yield* TenantState.refuseForeign(settings, tenant, state)
@@ -136,7 +132,7 @@ export const reopen = Effect.fn("TenantClosing.reopen")(function* (
       }
       yield* connection.run(Statements.reopen(settings, tenant, state.database.value.owner))
     })
-  ).pipe(Effect.scoped, PostgresFailure.classified(settings.shard))
+  )
 })
 
 /**
@@ -145,7 +141,7 @@ export const reopen = Effect.fn("TenantClosing.reopen")(function* (
  * @category statements
  * @since 0.1.0
  */
-export const recoverySql = (settings: Settings, tenant: Tenant): string => {
+export const recoverySql = (settings: ShardServer.Settings, tenant: Tenant): string => {
   const owner = settings.ownership === "tenant" ? tenant.roleName : settings.primary.user
   return `${Statements.reopen(settings, tenant, owner).sql}\n`
 }

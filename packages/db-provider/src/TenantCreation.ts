@@ -17,10 +17,9 @@ import { Effect, Option, type Redacted, Schema } from "effect"
 import type { Connection } from "./Connector.ts"
 import { ofName } from "./internal/shown.ts"
 import type { LoginRefused, PostgresError } from "./PostgresError.ts"
-import * as PostgresFailure from "./PostgresFailure.ts"
 import type { Tenant } from "./Registry.ts"
 import * as Scram from "./Scram.ts"
-import type { ShardServer } from "./ShardServer.ts"
+import * as ShardServer from "./ShardServer.ts"
 import * as Sql from "./Sql.ts"
 import * as Statements from "./TenantStatements.ts"
 import * as TenantState from "./TenantState.ts"
@@ -67,30 +66,39 @@ export const Reasons = Disposition.vocabulary("tenant", {
  * @since 0.1.0
  */
 export const create = Effect.fn("TenantCreation.create")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant,
   password: Redacted.Redacted
 ): Effect.fn.Return<void, ProvisionError> {
-  const made = Effect.scoped(
-    Effect.flatMap(server.maintenance, (connection) => make(server, connection, tenant, password))
-  )
-  yield* PostgresFailure.classified(server.settings.shard)(made)
+  const before = yield* ShardServer.maintain(server, (connection) => begin(connection, server, tenant))
+  if (Option.isNone(before.database)) {
+    // Whoever waits for a turn holds no connection: to close another tenant must not wait for that.
+    const turn = ShardServer.maintain(server, (connection) => makeDatabase(connection, server, tenant))
+    yield* server.creating(tenant.consumer)(turn)
+  }
+  yield* ShardServer.maintain(server, (connection) => finish(connection, server, tenant, before, password))
   yield* verifyLogin(server, tenant, password)
 })
 
-const make = Effect.fnUntraced(function* (
-  server: ShardServer,
+const begin = Effect.fnUntraced(function* (
   connection: Connection,
+  server: ShardServer.ShardServer,
+  tenant: Tenant
+): Effect.fn.Return<TenantState.State, ProvisionError | PostgresError> {
+  const before = yield* TenantState.read(connection, tenant)
+  yield* refuse(server, tenant, before)
+  if (Option.isNone(before.role)) yield* connection.run(Statements.role(server.settings, tenant))
+  return before
+})
+
+const finish = Effect.fnUntraced(function* (
+  connection: Connection,
+  server: ShardServer.ShardServer,
   tenant: Tenant,
+  before: TenantState.State,
   password: Redacted.Redacted
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
   const { settings } = server
-  const before = yield* TenantState.read(connection, tenant)
-  yield* refuse(server, tenant, before)
-  if (Option.isNone(before.role)) yield* connection.run(Statements.role(settings, tenant))
-  if (Option.isNone(before.database)) {
-    yield* server.creating(tenant.consumer)(makeDatabase(connection, server, tenant))
-  }
   if (!isComplete(server, tenant, before)) {
     const owner = Option.match(before.database, { onNone: () => settings.primary.user, onSome: ({ owner }) => owner })
     yield* connection.run(Statements.privileges(settings, tenant, owner))
@@ -100,11 +108,11 @@ const make = Effect.fnUntraced(function* (
   yield* connection.run(Statements.login(settings, tenant, yield* Scram.verifier(password)))
 })
 
-const isComplete = ({ settings }: ShardServer, tenant: Tenant, state: TenantState.State): boolean =>
+const isComplete = ({ settings }: ShardServer.ShardServer, tenant: Tenant, state: TenantState.State): boolean =>
   Option.exists(state.role, ({ canLogin }) => canLogin) && TenantState.differences(settings, tenant, state).length === 0
 
 const refuse = Effect.fnUntraced(function* (
-  { settings }: ShardServer,
+  { settings }: ShardServer.ShardServer,
   tenant: Tenant,
   state: TenantState.State
 ): Effect.fn.Return<void, ProvisionError> {
@@ -122,11 +130,11 @@ const isDuplicate = (error: PostgresError): boolean =>
   error._tag === "StatementRefused" && (error.sqlState === "42P04" || error.sqlState === "23505")
 
 /** A duplicate is this tenant's own: the name is in the registry, and the registry's row came first. */
-const makeDatabase = (connection: Connection, { settings }: ShardServer, tenant: Tenant) =>
+const makeDatabase = (connection: Connection, { settings }: ShardServer.ShardServer, tenant: Tenant) =>
   Effect.catchIf(connection.run(Statements.database(settings, tenant)), isDuplicate, () => Effect.void)
 
 /** A tenant that owns its database owns public already, as a member of pg_database_owner. */
-const giveSchema = Effect.fnUntraced(function* (server: ShardServer, tenant: Tenant) {
+const giveSchema = Effect.fnUntraced(function* (server: ShardServer.ShardServer, tenant: Tenant) {
   if (server.settings.ownership === "tenant") return
   const connection = yield* server.inDatabase(tenant.databaseName)
   yield* connection.run(Statements.schema(tenant))
@@ -142,7 +150,7 @@ const giveSchema = Effect.fnUntraced(function* (server: ShardServer, tenant: Ten
  */
 export const verify = Effect.fn("TenantCreation.verify")(function* (
   connection: Connection,
-  { settings }: ShardServer,
+  { settings }: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
   const differences = TenantState.differences(settings, tenant, yield* TenantState.read(connection, tenant))
@@ -162,7 +170,7 @@ const Self = Schema.Struct({ user: Schema.String, database: Schema.String })
  * @since 0.1.0
  */
 export const verifyLogin = Effect.fn("TenantCreation.verifyLogin")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant,
   password: Redacted.Redacted
 ): Effect.fn.Return<void, ProvisionError> {
@@ -179,7 +187,7 @@ export const verifyLogin = Effect.fn("TenantCreation.verifyLogin")(function* (
 })
 
 const ofEndpoint = (
-  { settings: { shard } }: ShardServer,
+  { settings: { shard } }: ShardServer.ShardServer,
   tenant: Tenant,
   error: PostgresError
 ): Disposition.Transient<"tenant"> => {

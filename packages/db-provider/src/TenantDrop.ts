@@ -19,9 +19,8 @@ import { ofName } from "./internal/shown.ts"
 import * as Obstacles from "./Obstacles.ts"
 import * as Pins from "./Pins.ts"
 import type { PostgresError } from "./PostgresError.ts"
-import * as PostgresFailure from "./PostgresFailure.ts"
 import * as Registry from "./Registry.ts"
-import type { ShardServer } from "./ShardServer.ts"
+import * as ShardServer from "./ShardServer.ts"
 import * as Sql from "./Sql.ts"
 import * as TenantClosing from "./TenantClosing.ts"
 import * as TenantState from "./TenantState.ts"
@@ -67,16 +66,13 @@ const slowly = { after: "5 minutes" } as const
  * @since 0.1.0
  */
 export const drop = Effect.fn("TenantDrop.drop")(function* (
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError> {
-  yield* Effect.flatMap(server.maintenance, (connection) => dropOn(connection, server, tenant)).pipe(
-    Effect.scoped,
-    PostgresFailure.classified(server.settings.shard)
-  )
+  yield* ShardServer.maintain(server, (connection) => dropOn(connection, server, tenant))
 })
 
-const dropOn = Effect.fnUntraced(function* (connection: Connection, server: ShardServer, tenant: Tenant) {
+const dropOn = Effect.fnUntraced(function* (connection: Connection, server: ShardServer.ShardServer, tenant: Tenant) {
   const { database, registered, role } = yield* TenantState.read(connection, tenant)
   yield* TenantClosing.closeOn(connection, server, tenant)
   if (Option.isSome(database)) yield* dropDatabase(connection, server, tenant, database.value)
@@ -86,7 +82,7 @@ const dropOn = Effect.fnUntraced(function* (connection: Connection, server: Shar
 
 const dropDatabase = Effect.fnUntraced(function* (
   connection: Connection,
-  server: ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant,
   database: TenantState.Database
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
@@ -126,7 +122,7 @@ const explain = Effect.fnUntraced(function* (
   return yield* Reasons.in_use({ database }, details)
 })
 
-const unpin = Effect.fnUntraced(function* (connection: Connection, server: ShardServer, tenant: Tenant) {
+const unpin = Effect.fnUntraced(function* (connection: Connection, server: ShardServer.ShardServer, tenant: Tenant) {
   const left = yield* Pins.release(connection, server, tenant.roleName)
   if (left.length === 0) return
   const databases = left.map(({ database }) => ofName(database))
@@ -135,7 +131,11 @@ const unpin = Effect.fnUntraced(function* (connection: Connection, server: Shard
 })
 
 /** Who granted something to the role since we looked does so again for nothing: the next pass looks again. */
-const forget = Effect.fnUntraced(function* (connection: Connection, { settings }: ShardServer, tenant: Tenant) {
+const forget = Effect.fnUntraced(function* (
+  connection: Connection,
+  { settings }: ShardServer.ShardServer,
+  tenant: Tenant
+) {
   const statement = Sql.script([Sql.sql`DROP ROLE IF EXISTS ${Sql.name(tenant.roleName)}`, Registry.forget(tenant)])
   yield* Effect.catchIf(
     connection.run(statement),

@@ -1,6 +1,8 @@
 export * as BootstrapSql from "./BootstrapSql.ts"
 export * as Connector from "./Connector.ts"
+export * as Consent from "./Consent.ts"
 export * as Consumer from "./Consumer.ts"
+export * as Credentials from "./Credentials.ts"
 export * as Database from "./Database.ts"
 export * as Isolation from "./Isolation.ts"
 export * as Ledger from "./Ledger.ts"

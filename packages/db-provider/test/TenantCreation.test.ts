@@ -5,6 +5,7 @@ import * as TlsFront from "../../operator/test/support/tlsFront.ts"
 import * as Registry from "../src/Registry.ts"
 import * as ShardServer from "../src/ShardServer.ts"
 import * as Sql from "../src/Sql.ts"
+import * as TenantClosing from "../src/TenantClosing.ts"
 import * as TenantCreation from "../src/TenantCreation.ts"
 import * as TenantState from "../src/TenantState.ts"
 import * as Cuts from "./support/Cuts.ts"
@@ -25,6 +26,17 @@ const shown = (server: ShardServer.ShardServer, login: ShardServer.Login, settin
   ).pipe(
     Effect.scoped,
     Effect.map(([row]) => row?.value)
+  )
+
+/** Until something has been seen that other fibers do. */
+const until = (condition: () => boolean): Effect.Effect<void> =>
+  Effect.suspend(() =>
+    condition()
+      ? Effect.void
+      : Effect.andThen(
+          Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve))),
+          until(condition)
+        )
   )
 
 describe("TenantCreation", { timeout: 30_000 }, () => {
@@ -282,6 +294,28 @@ describe("TenantCreation", { timeout: 30_000 }, () => {
         const server = yield* withSettings({ endpoint: { ...settings.endpoint, sslmode: "require" } })
 
         assert.strictEqual((yield* Effect.flip(ShardBench.made(server))).reason, "endpoint_certificate")
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D11, D12: to close a tenant waits for nobody who waits for a turn to be made", () =>
+      Effect.gen(function* () {
+        const { settings } = yield* ShardBench.ShardBench
+        const plan = Cuts.plan()
+        const server = yield* ShardServer.make(settings).pipe(Effect.provide(Cuts.layer(plan)))
+        const { login, tenant } = yield* ShardBench.made(server)
+        plan.sent = []
+        const busy = Effect.forkChild(server.creating("greedy")(Effect.never), { startImmediately: true })
+        const fibers = [
+          ...(yield* Effect.all(Array.from({ length: 4 }, () => busy))),
+          ...(yield* Effect.forEach(Array.from({ length: 10 }), () => Effect.forkChild(ShardBench.made(server))))
+        ]
+        yield* until(() => plan.sent.filter((message) => message.startsWith("INSERT")).length === 10)
+
+        yield* TenantClosing.close(server, tenant)
+
+        assert.strictEqual(yield* ShardBench.asked(server, login), "28000")
+        assert.isFalse(plan.sent.some((message) => message.startsWith("CREATE DATABASE")))
+        yield* Effect.forEach(fibers, (fiber) => Fiber.interrupt(fiber))
       }).pipe(Effect.scoped)
     )
 
