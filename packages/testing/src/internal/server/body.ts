@@ -123,6 +123,6 @@ export const objectIn = (target: Target, request: ApiRequest, options: WriteOpti
   }
   const body = parseBody(request, target.resource.kind)
   checkTypes(target.resource, fields(body))
-  checkFields(target.resource, fields(body), options)
+  checkFields(target.resource, fields(body), options, media.endsWith("json") ? request.body : undefined)
   return objectOf(target, body)
 }

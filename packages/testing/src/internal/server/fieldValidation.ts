@@ -2,6 +2,7 @@
  * Fields that the schema of a kind does not know: refused, warned about or ignored, as the request asks.
  */
 import { ApiError, badRequest, causes, invalid } from "./apiError.ts"
+import { duplicateFields } from "./duplicateFields.ts"
 import { at, text, type Fields } from "./json.ts"
 import { withObjectMeta } from "../engines/objectMeta.ts"
 import { typedFaults } from "../engines/typedFaults.ts"
@@ -19,10 +20,16 @@ export const checkTypes = (resource: Resource, sent: Fields): void => {
   if (fault !== undefined) throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${fault}`)
 }
 
-/** @internal */
-export const checkFields = (resource: Resource, sent: Fields, { fieldValidation, warnings }: WriteOptions): void => {
+/** `sentText` is the JSON that was sent, where it was JSON. @internal */
+export const checkFields = (
+  resource: Resource,
+  sent: Fields,
+  { fieldValidation, warnings }: WriteOptions,
+  sentText?: string
+): void => {
   if (fieldValidation === "Ignore") return
-  const faults = faultsOf(resource, sent)
+  const twice = sentText === undefined ? [] : duplicateFields(sentText).map((path) => `duplicate field "${path}"`)
+  const faults = [...twice, ...faultsOf(resource, sent)]
   if (faults.length === 0) return
   if (fieldValidation === "Warn") {
     warnings.push(...faults)
