@@ -58,6 +58,8 @@ describe("Flux", () => {
           assert.deepStrictEqual(first.release?.spec["valuesFrom"], [
             { kind: "Secret", name: first.secrets[0]?.metadata.name, valuesKey: "values.yaml" }
           ])
+          const content = Buffer.from(first.secrets[0]?.data?.["values.yaml"] ?? "", "base64").toString("utf8")
+          assert.deepStrictEqual(JSON.parse(content), { greeting: "s3same" })
           assert.strictEqual(second.secrets.length, 1)
           assert.notStrictEqual(second.secrets[0]?.metadata.name, first.secrets[0]?.metadata.name)
         }),

@@ -129,17 +129,19 @@ export const driverSuite = (driver: string, tester: Tester): void => {
 
   it.effect(`P33: what ${driver} is removing is waited for, and not revived`, () =>
     Effect.gen(function* () {
-      const { deployed, isGone, letGo, web } = yield* scene
+      const { deployed, isGone, letGo, pause, web } = yield* scene
       yield* provisioned(web({ greeting: "one", held: true }))
       yield* until(web({ held: true }).deprovision, (failure) => failure?._tag === "Yield")
 
       const successor = web({ greeting: "two" })
       const waiting = yield* until(successor.provision, (failure) => failure?._tag === "Yield")
+      const later = yield* Effect.forEach([1, 2, 3, 4], () => Effect.andThen(pause, outcome(successor.provision)))
       const before = yield* deployed
       yield* letGo
       yield* provisioned(successor)
 
       assert.oneOf(waiting?.reason, ["held", "removing"])
+      assert.isTrue(later.every((failure) => failure?._tag === "Yield"))
       assert.strictEqual(before?.["greeting"], "one")
       assert.deepStrictEqual(yield* deployed, { greeting: "two", version: "0.1.0" })
       yield* deprovisioned(successor)
