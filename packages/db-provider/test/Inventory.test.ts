@@ -58,6 +58,25 @@ describe("Inventory", { timeout: 30_000 }, () => {
       })
     )
 
+    it.effect("D14: a registry of more than one page is read as a whole", () =>
+      Effect.gen(function* () {
+        const { postgres, server } = yield* ShardBench.ShardBench
+        const target = { database: Registry.database }
+        const before = yield* ShardServer.maintain(server, Inventory.take)
+        yield* postgres.query(
+          "insert into berth.tenants select 'x' || n, 'x' || n, 'many', 'x' || n, 'x' || n from generate_series(1, 2000) n",
+          [],
+          target
+        )
+
+        const after = yield* ShardServer.maintain(server, Inventory.take)
+        yield* postgres.query("delete from berth.tenants where consumer = 'many'", [], target)
+
+        assert.strictEqual(after.entries.length, before.entries.length + 2_000)
+        assert.strictEqual(new Set(after.entries.map(({ databaseName }) => databaseName)).size, after.entries.length)
+      })
+    )
+
     it.effect(
       "D14: a tenant whose record is lost is adopted by a new one, which can do with it what the old one could",
       () =>
