@@ -12,7 +12,7 @@ import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeArgoCd, namespace as home } from "./support/cd/fakeArgoCd.ts"
 import { outcome } from "./support/cd/outcome.ts"
 import { wanted } from "./support/cd/spyHelm.ts"
-import { deprovisioned, provisioned, scene } from "./support/cd/tool.ts"
+import { deprovisioned, provisioned, scene, until } from "./support/cd/tool.ts"
 
 const timeout = 60_000
 
@@ -56,6 +56,12 @@ describe("ArgoCd", () => {
       {
         because: "what was compared is for another place",
         status: () => ({ sync: { comparedTo: { destination: { namespace: "else" } } } }),
+        reason: "deploying",
+        why: "has not compared the last change"
+      },
+      {
+        because: "other differences were ignored in what was compared",
+        status: () => ({ sync: { comparedTo: { ignoreDifferences: [{ kind: "Secret", jsonPointers: ["/data"] }] } } }),
         reason: "deploying",
         why: "has not compared the last change"
       },
@@ -135,6 +141,36 @@ describe("ArgoCd", () => {
         timeout
       )
     }
+
+    it.effect(
+      "P31: an object that says that it failed is believed, healthy as it looks to Argo CD",
+      () =>
+        Effect.gen(function* () {
+          const { giveUp, namespace, web } = yield* scene
+          const application = web({ workload: true })
+          yield* until(application.provision, (failure) => failure?.reason === "waiting_for_objects")
+          yield* giveUp(namespace, "shop-web")
+
+          const failure = yield* outcome(application.provision)
+
+          assert.strictEqual(failure?.reason, "degraded")
+          assert.include(failure?.why, "Argo CD says Healthy; Deployment/shop-web")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P31: while somebody's sync is pending nothing is ready",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          yield* provisioned(web({}))
+          yield* changed(namespace, { operation: { sync: {} } })
+
+          assert.strictEqual((yield* outcome(web({}).provision))?.reason, "deploying")
+        }),
+      timeout
+    )
 
     it.effect(
       "P35: a sync that failed is asked for again, and a comparison that failed as well",

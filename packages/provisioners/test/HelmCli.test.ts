@@ -61,6 +61,21 @@ describe("HelmCli", () => {
     )
 
     it.effect(
+      "P35: an upgrade that failed is tried again, though the same is wanted",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          yield* provisioned(web({ greeting: "one" }))
+          yield* leftPending(namespace, "failed", 0)
+
+          yield* provisioned(web({ greeting: "one" }))
+
+          assert.deepStrictEqual(yield* statuses(namespace), ["1 failed", "2 deployed"])
+        }),
+      timeout
+    )
+
+    it.effect(
       "P35: as much of the history is kept as was asked for",
       () =>
         Effect.gen(function* () {
