@@ -8,6 +8,8 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
+    // Most files wait for processes and clocks: one core to spare, as is the default, would be half of two.
+    maxWorkers: "100%",
     include: [
       "packages/*/test/**/*.test.ts",
       "examples/*/test/**/*.test.ts",
