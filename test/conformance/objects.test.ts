@@ -90,15 +90,36 @@ conform("objects", {
     yield* api.get("~/configmaps/a")
     yield* api.post("~/configmaps?dryRun=Some", configMap("b"))
   }),
-  "T3, T4: an unknown field of a built-in kind is dropped, warned of, or refused, as asked": {
-    run: run(function* (api: Api) {
-      const odd = configMap("a", { colour: "red" })
-      yield* api.post("~/configmaps?fieldValidation=Warn&dryRun=All", odd)
-      yield* api.post("~/configmaps?fieldValidation=Strict&dryRun=All", odd)
-      yield* api.post("~/configmaps?fieldValidation=Ignore&dryRun=All", odd)
-    }),
-    differs: "A field that a built-in kind does not have is kept, and not warned of."
-  },
+  "T3, T4: an unknown field of a built-in kind is dropped, warned of, or refused, as asked": run(function* (api: Api) {
+    const odd = configMap("a", { colour: "red" })
+    yield* api.post("~/configmaps?fieldValidation=Warn&dryRun=All", odd)
+    yield* api.post("~/configmaps?fieldValidation=Strict&dryRun=All", odd)
+    yield* api.post("~/configmaps?fieldValidation=Ignore&dryRun=All", odd)
+    yield* api.post("~/configmaps", configMap("a", { metadata: { name: "a", color: "red" } }))
+    const { body, status } = yield* api.quietly("PATCH", "~/configmaps/a?fieldValidation=Strict", { colour: "red" })
+    yield* api.note("a strict patch", { status, reason: textAt(body, "reason") })
+    yield* api.merge("~/configmaps/a", { colour: "red", data: { y: "1" } })
+    yield* api.apply("~/configmaps/a", "one", odd)
+  }),
+  "T3, T4: an unknown field deep in a built-in kind is found by its path": run(function* (api: Api) {
+    const container = {
+      name: "a",
+      image: "a:1",
+      imag: "a:2",
+      env: [{ name: "A", valeu: "1" }],
+      resources: { limit: {} }
+    }
+    const spec = { restartPolicy: "Never", containers: [container], volume: [] }
+    const cronJob = {
+      apiVersion: "batch/v1",
+      kind: "CronJob",
+      metadata: { name: "d" },
+      spec: { schedule: "0 0 1 1 *", suspend: true, jobTemplate: { spec: { template: { spec } } } }
+    }
+    const cronJobs = "/apis/batch/v1/namespaces/{ns}/cronjobs"
+    yield* api.post(`${cronJobs}?fieldValidation=Strict`, cronJob)
+    yield* api.post(cronJobs, cronJob)
+  }),
   "T3, T4: a field that is given twice is warned of, or refused": run(function* (api: Api) {
     const twice =
       '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"k":"1","k":"2"}},"data":{"x":"1","x":"2"}}'

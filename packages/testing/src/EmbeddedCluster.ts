@@ -12,7 +12,6 @@
  *   before the answer to the request that caused it; on a real cluster it takes a moment.
  * - Nothing schedules or runs Pods, and no workload controller is at work.
  * - Admission policies, webhooks, quotas and limit ranges are stored and have no effect.
- * - Fields that a built-in kind does not have are stored, where the real server drops them or refuses them.
  * - Versions of a custom kind are converted by changing the `apiVersion` alone.
  *
  * @since 0.1.0

@@ -8,6 +8,7 @@
  */
 import { Buffer } from "node:buffer"
 import { spellQuantities } from "./builtinQuantities.ts"
+import { dropUnknown } from "./builtinUnknown.ts"
 import {
   arrayOf,
   clone,
@@ -28,6 +29,7 @@ import { defaultPod, defaultPodSpec, fill } from "./podDefaults.ts"
  */
 export const decodeBuiltin = (kind: string, object: unknown): JsonObject => {
   const result = objectOf(withoutNulls(clone(object)))
+  dropUnknown(kind, result)
   spellQuantities(kind, result)
   DEFAULTS[kind]?.(result)
   dropEmpty(objectOf(result["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"])

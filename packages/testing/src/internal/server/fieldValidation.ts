@@ -65,7 +65,8 @@ export const checkApplied = (resource: Resource, applied: Fields): void => {
   ]
   if (faults.length === 0) return
   const place = `${text(at(applied, "metadata", "namespace"))}/${text(at(applied, "metadata", "name"))}`
-  const type = `${text(applied["apiVersion"])}, Kind=${resource.kind}`
+  const apiVersion = text(applied["apiVersion"])
+  const type = `${apiVersion.includes("/") ? "" : "/"}${apiVersion}, Kind=${resource.kind}`
   const why = faults.length === 1 ? faults.join("") : `errors:\n${faults.map((fault) => `  ${fault}`).join("\n")}`
   throw new ApiError(500, "", `failed to create typed patch object (${place}; ${type}): ${why}`)
 }

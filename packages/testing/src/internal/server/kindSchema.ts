@@ -3,6 +3,7 @@
  */
 import { blankBuiltin, builtinSchema, decodeBuiltin, prepareBuiltin, validateBuiltin } from "../engines/builtins.ts"
 import { wrongQuantity } from "../engines/builtinQuantities.ts"
+import { unknownOf } from "../engines/builtinUnknown.ts"
 import { wrongTime } from "../engines/builtinTimes.ts"
 import { validateMetadata } from "../engines/metadataValidation.ts"
 import type { Schema } from "../engines/schema.ts"
@@ -68,8 +69,13 @@ export const typeFaultOf = (resource: Resource, { metadata: _, ...object }: Fiel
   )
 }
 
-/** The paths of fields that the schema does not know. @internal */
-export const unknownFields = ({ custom }: Resource, object: Fields): ReadonlyArray<string> => {
-  const meta = Object.keys(fields(object["metadata"])).filter((name) => !metaFields.has(name) && name !== "selfLink")
-  return [...meta.map((name) => `metadata.${name}`), ...(custom === undefined ? [] : custom.unknown(object))].sort()
+/** The paths of fields that the schema does not know: of a built-in kind as they come, of a custom one in order. @internal */
+export const unknownFields = (resource: Resource, object: Fields): ReadonlyArray<string> => {
+  const { custom } = resource
+  const meta = Object.keys(fields(object["metadata"]))
+    .filter((name) => !metaFields.has(name) && name !== "selfLink")
+    .map((name) => `metadata.${name}`)
+  return custom === undefined
+    ? [...meta, ...unknownOf(nameOf(resource), object)]
+    : [...meta, ...custom.unknown(object)].toSorted()
 }
