@@ -37,6 +37,8 @@ const residentMb = (peer: Peer, cache: Flags["cache"]) =>
 
 const over = (peer: Peer, caches: ReadonlyArray<Flags["cache"]>) =>
   Effect.gen(function* () {
+    // The first start leaves compiled code for the others.
+    yield* residentMb(peer, "none")
     const empty = yield* residentMb(peer, "none")
     return yield* Effect.forEach(caches, (cache) =>
       Effect.map(residentMb(peer, cache), ({ atMs, megabytes }) => ({

@@ -9,12 +9,9 @@ import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
 import * as Client from "@berth/kube/Client"
 import * as Connection from "@berth/kube/Connection"
-import * as Controller from "@berth/kube/Controller"
 import { Health } from "@berth/kube/Health"
 import * as LeaderElection from "@berth/kube/LeaderElection"
 import * as Operator from "@berth/kube/Operator"
-import * as Requeue from "@berth/kube/Requeue"
-import * as Watch from "@berth/kube/Watch"
 import * as HealthServer from "@berth/operator/HealthServer"
 import { Effect, Layer, Logger } from "effect"
 import { collectOnRequest, cpuSeconds, emit, memory } from "./report.ts"
@@ -51,17 +48,6 @@ const definitions: Record<string, ReadonlyArray<Cache.AnyDefinition>> = {
 const reconciled = flags.cache === "widget" ? [Widget] : flags.cache === "kinds" ? kinds(10) : []
 const controllers = reconciled.map((type) => WidgetController.make(Cache.define(type), counts, options))
 
-/** Whatever else is cached, kept by a controller that does nothing. */
-const watched = (definitions[flags.cache] ?? []).map((definition) =>
-  definition.with((definition) =>
-    Controller.make({
-      name: flags.cache,
-      watches: [Watch.on(definition)],
-      reconcile: () => Effect.succeed(Requeue.none)
-    })
-  )
-)
-
 const synced = Effect.gen(function* () {
   const caches = yield* Caches.Caches
   const all = Effect.map(caches.statuses, (statuses) => statuses.every(({ synced }) => synced))
@@ -71,10 +57,18 @@ const synced = Effect.gen(function* () {
 
 const leadership = Effect.tap(LeaderElection.acquire, () => Effect.sync(() => emit("leader")))
 
+/** Whatever else is cached, without a controller. */
+const opened = Effect.forEach(
+  definitions[flags.cache] ?? [],
+  (definition) => definition.with((definition) => Effect.asVoid(Caches.open(definition))),
+  { discard: true }
+)
+
 const program = Effect.gen(function* () {
   yield* collectOnRequest
   if (flags.metrics) yield* HealthServer.serve({ host: "127.0.0.1", port: 0 })
-  const run = Operator.run([...controllers, ...watched], flags.leader ? { leadership } : {})
+  const run = Operator.run(controllers, flags.leader ? { leadership } : {})
+  yield* opened
   yield* Effect.raceFirst(run, Effect.andThen(Effect.yieldNow, Effect.andThen(synced, Effect.never)))
 })
 

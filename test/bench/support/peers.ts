@@ -24,6 +24,12 @@ export interface Peer {
   readonly launch: (flags: Flags) => Effect.Effect<Launched, LocalProcess.SpawnFailed, Scope.Scope>
 }
 
+/**
+ * What the image of a program sets. Node reads sockets into buffers of 64 KB that live until the next collection: given pages of their own,
+ * they leave no holes in the system's heap.
+ */
+const imageEnv = { MALLOC_MMAP_THRESHOLD_: "32768" }
+
 /** Where a program finds the cluster. */
 export interface Target {
   readonly kubeconfigFile: string
@@ -86,16 +92,21 @@ const bundle = async (folder: string): Promise<string> => {
 const berth = (program: string, { connectionFile }: Target): Peer => ({
   name: "berth",
   launch: ({ cache, concurrency = 1, expect, leader, metrics, resyncSeconds }) =>
-    launch("berth", process.execPath, [
-      program,
-      `--connection=${connectionFile}`,
-      `--cache=${cache}`,
-      `--concurrency=${concurrency}`,
-      ...(leader === true ? ["--leader"] : []),
-      ...(metrics === true ? ["--metrics"] : []),
-      ...(resyncSeconds === undefined ? [] : [`--resync=${resyncSeconds}`]),
-      ...(expect === undefined ? [] : [`--expect=${expect}`])
-    ])
+    launch(
+      "berth",
+      process.execPath,
+      [
+        program,
+        `--connection=${connectionFile}`,
+        `--cache=${cache}`,
+        `--concurrency=${concurrency}`,
+        ...(leader === true ? ["--leader"] : []),
+        ...(metrics === true ? ["--metrics"] : []),
+        ...(resyncSeconds === undefined ? [] : [`--resync=${resyncSeconds}`]),
+        ...(expect === undefined ? [] : [`--expect=${expect}`])
+      ],
+      imageEnv
+    )
 })
 
 const controllerRuntime = (program: string, { kubeconfigFile }: Target): Peer => ({

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 )
@@ -140,17 +141,43 @@ func (r *reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{}, err
 }
 
+// ---- many kinds of the same form, by name alone
+
+type anyReconciler struct {
+	client.Client
+	gvk schema.GroupVersionKind
+}
+
+func (r *anyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	w := ofKind(r.gvk)
+	if err := r.Get(ctx, req.NamespacedName, w); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	seen, _, _ := unstructured.NestedInt64(w.Object, "status", "observedGeneration")
+	if seen == w.GetGeneration() {
+		return ctrl.Result{}, nil
+	}
+	must(unstructured.SetNestedField(w.Object, w.GetGeneration(), "status", "observedGeneration"))
+	return ctrl.Result{}, r.Status().Update(ctx, w)
+}
+
+func ofKind(gvk schema.GroupVersionKind) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u
+}
+
 // ---- the manager
 
 func main() {
 	concurrency := flag.Int("concurrency", 1, "MaxConcurrentReconciles")
 	write := flag.String("write", "update", "how status is written: update or patch (merge patch)")
-	kind := flag.String("cache", "widget", "widget (with its controller), none, configmap, configmap-unstructured or configmap-metadata")
+	kind := flag.String("cache", "widget", "widget (with its controller), kinds (ten, with a controller each), none, configmap, configmap-unstructured or configmap-metadata")
 	strip := flag.Bool("strip", false, "drop managedFields before an object enters the cache")
 	resync := flag.Duration("resync", 0, "cache SyncPeriod; 0 is the default (10 h)")
 	expect := flag.Int64("expect", 0, "report each pass of this many reconciles")
 	leader := flag.Bool("leader", false, "leader election")
-	metrics := flag.String("metrics", "0", "metrics address, 0 is off")
+	metricsAt := flag.String("metrics", "0", "metrics address, 0 is off")
 	pq := flag.Bool("priority-queue", true, "controller-runtime's priority queue (its default) or client-go's queue")
 	genOnly := flag.Bool("generation-predicate", false, "drop events that do not change the generation")
 	flag.Parse()
@@ -169,17 +196,17 @@ func main() {
 	}
 	cfg := ctrl.GetConfigOrDie() // controller-runtime's default: QPS -1, no client-side limit
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		Scheme: scheme.Scheme, Cache: copts, Metrics: metricsserver.Options{BindAddress: *metrics},
+		Scheme: scheme.Scheme, Cache: copts, Metrics: metricsserver.Options{BindAddress: *metricsAt},
 		LeaderElection: *leader, LeaderElectionID: "crbench.bench.example.dev", LeaderElectionNamespace: "default",
 		LeaderElectionReleaseOnCancel: true, Controller: config.Controller{UsePriorityQueue: pq},
 	})
 	must(err)
 
 	r := &reconciler{Client: mgr.GetClient(), write: *write, expect: *expect}
-	var watched client.Object
+	var watched []client.Object
 	switch *kind {
 	case "widget":
-		watched = &Widget{}
+		watched = []client.Object{&Widget{}}
 		b := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: *concurrency})
 		if *genOnly {
 			b = b.For(&Widget{}, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
@@ -187,24 +214,28 @@ func main() {
 			b = b.For(&Widget{})
 		}
 		must(b.Complete(r))
+	case "kinds":
+		for i := range 10 {
+			gvk := widgetGV.WithKind(fmt.Sprintf("Widget%d", i))
+			watched = append(watched, ofKind(gvk))
+			must(ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: *concurrency}).
+				For(ofKind(gvk)).Complete(&anyReconciler{Client: mgr.GetClient(), gvk: gvk}))
+		}
 	case "configmap":
-		watched = &corev1.ConfigMap{}
+		watched = []client.Object{&corev1.ConfigMap{}}
 	case "configmap-unstructured":
-		u := &unstructured.Unstructured{}
-		u.SetAPIVersion("v1")
-		u.SetKind("ConfigMap")
-		watched = u
+		watched = []client.Object{ofKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))}
 	case "configmap-metadata":
 		p := &metav1.PartialObjectMetadata{}
 		p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
-		watched = p
+		watched = []client.Object{p}
 	case "none":
 	default:
 		must(errors.New("unknown -cache"))
 	}
 	must(mgr.Add(everywhere{func(ctx context.Context) error {
-		if watched != nil {
-			if _, err := mgr.GetCache().GetInformer(ctx, watched); err != nil {
+		for _, object := range watched {
+			if _, err := mgr.GetCache().GetInformer(ctx, object); err != nil {
 				return err
 			}
 		}
@@ -220,7 +251,9 @@ func main() {
 			runtime.GC()
 			runtime.GC()
 			debug.FreeOSMemory()
-			emit("gc", memory())
+			out := memory()
+			out["requests"] = requests()
+			emit("gc", out)
 		}
 	}()
 	err = mgr.Start(ctrl.SetupSignalHandler())
@@ -252,6 +285,18 @@ func memory() map[string]any {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return map[string]any{"heap_alloc": m.HeapAlloc, "heap_inuse": m.HeapInuse, "heap_objects": m.HeapObjects, "sys": m.Sys, "num_gc": m.NumGC}
+}
+func requests() (sum float64) {
+	families, err := metrics.Registry.Gather()
+	must(err)
+	for _, family := range families {
+		if family.GetName() == "rest_client_requests_total" {
+			for _, metric := range family.GetMetric() {
+				sum += metric.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
 }
 func cpuSeconds() float64 {
 	var u syscall.Rusage
