@@ -21,6 +21,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
+import type * as ResourceType from "@berth/kube/ResourceType"
 import { Effect, Layer } from "effect"
 import * as CdDriver from "./CdDriver.ts"
 import type * as Disposition from "./Disposition.ts"
@@ -46,6 +47,15 @@ export interface Options {
   /** Puts secret values into Applications, where whoever may read those reads them. Default false. */
   readonly allowInlineSecrets?: boolean | undefined
 }
+
+/**
+ * Argo CD's kind, for the `inputs` of a manager: then an object that waits for an Application to be given up by another owner is served
+ * when that happens.
+ *
+ * @category kinds
+ * @since 0.1.0
+ */
+export const Application: ResourceType.ResourceType = Kinds.Application
 
 interface Settings extends Drafts.Settings {
   readonly home: Home.Home
@@ -95,6 +105,7 @@ const apply = Effect.fnUntraced(function* (
   const owner = live?.metadata.labels?.[ownerLabel]
   if (live?.metadata.deletionTimestamp !== undefined) return held(live)
   if (live !== undefined && owner !== wanted.ownerUid) {
+    yield* KubeFailure.classified(Home.declare(home, Kinds.Application, refOf(settings, wanted)))
     return { _tag: "Taken", why: `Application ${wanted.id} belongs to ${owner}` }
   }
   const spec = Drafts.specOf(wanted, settings, source, remote)

@@ -49,6 +49,15 @@ export interface Options {
   readonly timeout?: Duration.Input | undefined
 }
 
+/**
+ * Flux's kind, for the `inputs` of a manager: then an object that waits for a HelmRelease to be resumed, or to be given up by another
+ * owner, is served when that happens.
+ *
+ * @category kinds
+ * @since 0.1.0
+ */
+export const HelmRelease: ResourceType.ResourceType = Kinds.HelmRelease
+
 interface Settings extends Drafts.Settings {
   readonly home: Home.Home
 }
@@ -153,7 +162,10 @@ const apply = Effect.fnUntraced(function* (
     if (deletionTimestamp !== undefined) {
       return { _tag: "Removing", objects: [], why: `HelmRelease ${wanted.id} is held by ${finalizers.join(", ")}` }
     }
-    if (owner !== wanted.ownerUid) return { _tag: "Taken", why: `HelmRelease ${wanted.id} belongs to ${owner}` }
+    if (owner !== wanted.ownerUid) {
+      yield* KubeFailure.classified(Home.declare(settings.home, Kinds.HelmRelease, refOf(settings, wanted)))
+      return { _tag: "Taken", why: `HelmRelease ${wanted.id} belongs to ${owner}` }
+    }
   } else {
     const left = yield* leftovers(settings, wanted)
     if (left !== undefined) return left
@@ -209,7 +221,10 @@ const judge = Effect.fnUntraced(function* (
   references: Drafts.References,
   release: Kinds.HelmRelease
 ): Effect.fn.Return<CdDriver.Observed, Disposition.ProvisionError, Client.Client> {
-  if (release.spec.suspend === true) return { _tag: "Suspended", why: `HelmRelease ${wanted.id} has spec.suspend` }
+  if (release.spec.suspend === true) {
+    yield* KubeFailure.classified(Home.declare(settings.home, Kinds.HelmRelease, refOf(settings, wanted)))
+    return { _tag: "Suspended", why: `HelmRelease ${wanted.id} has spec.suspend` }
+  }
   const stalled = Kinds.current(release, "Stalled")
   if (stalled?.status === "True") return { _tag: "Failed", why: stalled.message }
   const ready = Kinds.current(release, "Ready")

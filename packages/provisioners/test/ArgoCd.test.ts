@@ -8,6 +8,7 @@ import * as ArgoCd from "../src/ArgoCd.ts"
 import * as CdDriver from "../src/CdDriver.ts"
 import * as Identifier from "../src/Identifier.ts"
 import * as Kinds from "../src/internal/cd/argo/kinds.ts"
+import * as Inputs from "../src/internal/inputs.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeArgoCd, namespace as home } from "./support/cd/fakeArgoCd.ts"
 import { outcome } from "./support/cd/outcome.ts"
@@ -285,6 +286,27 @@ describe("ArgoCd", () => {
 
           assert.deepInclude(failure, { _tag: "Yield", reason: "held" })
           assert.deepStrictEqual((yield* asked(namespace)).spec, spec)
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P35: whoever waits for an Application to be given up is woken by a change of it",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, owner, web } = yield* scene
+          const client = yield* Client.Client
+          const declared: Array<string> = []
+          const recorder: Inputs.Recorder = { client, declare: ({ kind, name }) => declared.push(`${kind} ${name}`) }
+          yield* provisioned(web({}))
+
+          yield* Effect.provideService(
+            outcome(web({}, { owner: { metadata: { ...owner.metadata, uid: "another" } } }).provision),
+            Inputs.Current,
+            recorder
+          )
+
+          assert.deepStrictEqual(declared, [`Application ${(yield* asked(namespace)).metadata.name}`])
         }),
       timeout
     )

@@ -8,6 +8,7 @@ import * as CdDriver from "../src/CdDriver.ts"
 import * as Flux from "../src/Flux.ts"
 import * as Identifier from "../src/Identifier.ts"
 import * as Kinds from "../src/internal/cd/flux/kinds.ts"
+import * as Inputs from "../src/internal/inputs.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeFlux, namespace as home } from "./support/cd/fakeFlux.ts"
 import { outcome } from "./support/cd/outcome.ts"
@@ -111,6 +112,31 @@ describe("Flux", () => {
           assert.deepInclude(suspended, { _tag: "UserActionRequired", reason: "suspended" })
           assert.strictEqual(meanwhile?.["greeting"], "one")
           assert.strictEqual((yield* deployed)?.["greeting"], "two")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P35: whoever waits for a HelmRelease to be resumed, or given up, is woken by a change of it",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, owner, web } = yield* scene
+          const client = yield* Client.Client
+          const declared: Array<string> = []
+          const recorder: Inputs.Recorder = { client, declare: ({ kind, name }) => declared.push(`${kind} ${name}`) }
+          const passed = (application: ReturnType<typeof web>) =>
+            Effect.provideService(outcome(application.provision), Inputs.Current, recorder)
+          yield* provisioned(web({}))
+          const ours = `HelmRelease ${(yield* asked(namespace)).release?.metadata.name}`
+          yield* passed(web({}))
+          const before = [...declared]
+
+          yield* passed(web({}, { owner: { metadata: { ...owner.metadata, uid: "another" } } }))
+          yield* changed(namespace, { spec: { suspend: true } })
+          yield* passed(web({}))
+
+          assert.deepStrictEqual(before, [])
+          assert.deepStrictEqual(declared, [ours, ours])
         }),
       timeout
     )

@@ -8,6 +8,7 @@ import { Effect, Option } from "effect"
 import * as CdDriver from "../../CdDriver.ts"
 import type { Identifier } from "../../Identifier.ts"
 import { holds } from "../applied.ts"
+import * as Inputs from "../inputs.ts"
 
 type Service = Client.Client["Service"]
 
@@ -46,6 +47,10 @@ export const read = <O extends KubeObject>(
     Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone),
     Option.getOrUndefined
   )
+
+/** Somebody has to do something with this object: who waits for that is woken when it changes. */
+export const declare = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, ref: Ref) =>
+  Effect.provideService(Inputs.read(type, ref), Client.Client, client)
 
 const fieldManager = "berth"
 
