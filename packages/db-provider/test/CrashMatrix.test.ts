@@ -81,7 +81,7 @@ const whole = { databases: 1, roles: 1, memberships: 0, rows: 1 }
 const nothing = { databases: 0, roles: 0, memberships: 0, rows: 0 }
 
 describe("The crash matrix", { timeout: 60_000 }, () => {
-  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     const ownerships = ["provider", "tenant"] as const
 
     it.effect.each(ownerships)(

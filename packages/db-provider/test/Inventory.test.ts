@@ -16,7 +16,7 @@ const differences = Effect.fnUntraced(function* (records: ReadonlyArray<Inventor
 })
 
 describe("Inventory", { timeout: 30_000 }, () => {
-  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D14: shard, registry and records are compared, and what does not fit is named", () =>
       Effect.gen(function* () {
         const { postgres, server } = yield* ShardBench.ShardBench

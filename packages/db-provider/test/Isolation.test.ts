@@ -18,7 +18,7 @@ const look = Effect.fnUntraced(function* (server: ShardServer.ShardServer, turn:
 })
 
 describe("Isolation", { timeout: 30_000 }, () => {
-  layer(Layer.provideMerge(Canary.layer, ShardBench.layer()), { timeout: 60_000 })((it) => {
+  layer(Layer.provideMerge(Canary.layer, ShardBench.layer()), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D9: on a shard as it should be, every database is asked about, and each that is tried refuses", () =>
       Effect.gen(function* () {
         const { server } = yield* ShardBench.ShardBench

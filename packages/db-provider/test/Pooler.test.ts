@@ -26,7 +26,7 @@ const inTemplate1: ShardBench.Changes = { pooler: { authUser: PgBouncer.authUser
 if (!PgBouncer.isThere) PgBouncer.notice()
 
 describe.skipIf(!PgBouncer.isThere)("A pooler", { timeout: 30_000 }, () => {
-  layer(Layer.provideMerge(prepared, ShardBench.layer()), { timeout: 60_000 })((it) => {
+  layer(Layer.provideMerge(prepared, ShardBench.layer()), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D6: a clone of template1, where users can be looked up, is ready through the pooler", () =>
       Effect.gen(function* () {
         const server = yield* behind(inTemplate1)

@@ -17,7 +17,7 @@ const findings = Effect.fnUntraced(function* (changes: ShardBench.Changes) {
 }, Effect.scoped)
 
 describe("Preflight", { timeout: 30_000 }, () => {
-  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D5: a server that was prepared by bootstrap-sql lacks nothing, and tenants can be made on it", () =>
       Effect.gen(function* () {
         const { postgres, server } = yield* ShardBench.ShardBench

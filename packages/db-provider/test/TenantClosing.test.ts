@@ -15,7 +15,7 @@ const isAlive = (connection: { readonly run: (statement: Sql.Fragment) => Effect
   )
 
 describe("TenantClosing", { timeout: 30_000 }, () => {
-  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D12: after it nobody can log in or connect, and whoever was connected is not any more", () =>
       Effect.gen(function* () {
         const { postgres, server } = yield* ShardBench.ShardBench

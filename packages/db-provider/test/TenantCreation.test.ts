@@ -40,7 +40,7 @@ const until = (condition: () => boolean): Effect.Effect<void> =>
   )
 
 describe("TenantCreation", { timeout: 30_000 }, () => {
-  layer(ShardBench.layer(), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D6: a tenant that was made can log in, and use what is its own", () =>
       Effect.gen(function* () {
         const { server } = yield* ShardBench.ShardBench

@@ -62,7 +62,7 @@ const settings = {
 }
 
 describe("TenantDrop", { timeout: 30_000 }, () => {
-  layer(ShardBench.layer(settings), { timeout: 60_000 })((it) => {
+  layer(ShardBench.layer(settings), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D13: database, role and row are gone, and again is nothing to do", () =>
       Effect.gen(function* () {
         const { server } = yield* ShardBench.ShardBench

@@ -13,7 +13,7 @@ if (!DebianPostgres.isThere) DebianPostgres.notice()
 
 describe.skipIf(!DebianPostgres.isThere)("On PostgreSQL 15", { timeout: 30_000 }, () => {
   const bench = ShardBench.layerOn(DebianPostgres.layer)
-  layer(Layer.provideMerge(Tenants.layer, bench), { timeout: 60_000 })((it) => {
+  layer(Layer.provideMerge(Tenants.layer, bench), { timeout: 60_000, excludeTestServices: true })((it) => {
     attacks(it)
 
     it.effect("D5: preflight warns of what CREATEROLE means there, and of nothing else", () =>

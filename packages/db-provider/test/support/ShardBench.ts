@@ -1,6 +1,7 @@
 /** A shard to test on: a real PostgreSQL, prepared as its administrator is told to, and tenants of it. */
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Postgres from "@berth/testing/Postgres"
+import { vi } from "vitest"
 import { Context, Effect, Layer, Redacted, type Scope } from "effect"
 import * as BootstrapSql from "../../src/BootstrapSql.ts"
 import { Connector } from "../../src/Connector.ts"
@@ -10,6 +11,9 @@ import type { Tenant } from "../../src/Registry.ts"
 import * as ShardServer from "../../src/ShardServer.ts"
 import * as Sql from "../../src/Sql.ts"
 import * as TenantCreation from "../../src/TenantCreation.ts"
+
+// A server of dozens of databases has thousands of files, which are not removed in no time on a busy machine.
+vi.setConfig({ hookTimeout: 60_000 })
 
 export type Changes = Partial<ShardServer.Settings>
 
