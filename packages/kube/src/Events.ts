@@ -9,13 +9,15 @@
  * **Caveats**
  * - Best effort: what the server does not take in a few attempts, or what comes while too much waits, is dropped.
  * - Notes are public: whoever may read Events of the namespace reads them.
- * - The identity of the process needs `create` and `patch` of `events` in `events.k8s.io`.
+ * - The identity of the process needs what {@link access} says.
  *
  * @since 0.1.0
  */
 import { Clock, Context, Duration, Effect, Layer, Metric, Option, Queue } from "effect"
 import { randomUUID } from "node:crypto"
 import { hostname } from "node:os"
+import * as Access from "./Access.ts"
+import * as Builtin from "./Builtin.ts"
 import { Client } from "./Client.ts"
 import * as Elapsed from "./internal/elapsed.ts"
 import * as Book from "./internal/events/book.ts"
@@ -179,3 +181,15 @@ export const recordIfAny = (report: Report): Effect.Effect<void> =>
     Effect.serviceOption(Recorder),
     Option.match({ onNone: () => Effect.void, onSome: (recorder) => recorder.record(report) })
   )
+
+/**
+ * What a recorder asks of the API server: `namespace` is that of the objects which it reports of. Absent: all of them.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = ({
+  namespace
+}: { readonly namespace?: string | undefined } = {}): ReadonlyArray<Access.Access> => [
+  Access.to(Builtin.Event, ["create", "patch"], { namespace })
+]

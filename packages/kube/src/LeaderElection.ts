@@ -15,11 +15,13 @@
  * - What is on its way when the deadline passes may still take effect: change what must never be wrong by compare-and-swap.
  * - Who deletes the Lease of a living leader lets a process that starts just then lead beside it, for one retry period at most. Those
  *   that have seen the Lease wait.
- * - The identity of the process needs `get`, `create` and `update` of Leases in the namespace.
+ * - The identity of the process needs what {@link access} says.
  *
  * @since 0.1.0
  */
 import { Clock, Context, type Duration, Effect, Layer, Metric, type Scope, Semaphore } from "effect"
+import * as Access from "./Access.ts"
+import * as Builtin from "./Builtin.ts"
 import { Client } from "./Client.ts"
 import * as Events from "./Events.ts"
 import * as Campaign from "./internal/leaderElection/campaign.ts"
@@ -207,3 +209,13 @@ export const guardedClient: Layer.Layer<Client, never, Client | LeaderElection> 
     return guard(yield* Client)
   })
 )
+
+/**
+ * What a candidate asks of the API server.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = ({ namespace }: Pick<Options, "namespace">): ReadonlyArray<Access.Access> => [
+  Access.to(Builtin.Lease, ["get", "create", "update"], { namespace })
+]

@@ -1,3 +1,4 @@
+export * as Access from "./Access.ts"
 export * as Builtin from "./Builtin.ts"
 export * as Cache from "./Cache.ts"
 export * as Caches from "./Caches.ts"

@@ -1,3 +1,4 @@
+export * as Access from "./Access.ts"
 export * as Configuration from "./Configuration.ts"
 export * as Crds from "./Crds.ts"
 export * as HealthServer from "./HealthServer.ts"

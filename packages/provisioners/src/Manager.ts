@@ -26,6 +26,7 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
 import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
 import type * as Client from "@berth/kube/Client"
@@ -354,3 +355,19 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
     deadline: options.deadline
   })
 }
+
+/**
+ * What a manager asks of the API server about its own kind, the cache included. What it does for an object is its provisioner's, and
+ * its inputs need `get`, `list` and `watch`.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = (
+  kind: ResourceType,
+  { namespace }: { readonly namespace?: string | undefined } = {}
+): ReadonlyArray<Access.Access> => [
+  // The finalizer is patched.
+  Access.to(kind, ["get", "list", "watch", "patch"], { namespace }),
+  Access.to(kind, ["patch"], { namespace, subresource: "status" })
+]

@@ -17,6 +17,7 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
 import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import type { Draft, KubeObject, Ref } from "@berth/kube/KubeObject"
@@ -279,3 +280,14 @@ export const make = <const N extends string, O extends KubeObject, R1 = never, R
 
 const refOf = <O extends KubeObject, R>(source: Source<O, R>): Ref =>
   source.ref ?? { name: source.object.metadata.name, namespace: source.object.metadata.namespace }
+
+/**
+ * What a provisioner of this kind asks of the API server.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = (
+  type: ResourceType.ResourceType,
+  { namespace }: { readonly namespace?: string | undefined } = {}
+): ReadonlyArray<Access.Access> => [Access.to(type, ["get", "create", "patch", "delete"], { namespace })]
