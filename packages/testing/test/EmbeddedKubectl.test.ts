@@ -51,7 +51,7 @@ const crd = widgets(
   { additionalPrinterColumns: [{ name: "Color", type: "string", jsonPath: ".spec.color" }] }
 )
 
-describe("kubectl on the embedded cluster", () => {
+describe("kubectl on the embedded cluster", { timeout: 30_000 }, () => {
   it.live("T2: applies, gets, describes, explains, patches, waits and deletes", () =>
     withKubectl(
       Effect.gen(function* () {
