@@ -1,6 +1,4 @@
 /** What a program may do is what a real API server says: a right that is missing is named, and missed no longer than it is missing. */
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Cache from "@berth/kube/Cache"
 import * as Caches from "@berth/kube/Caches"
@@ -20,10 +18,9 @@ import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplat
 import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
 import * as Clusters from "@berth/testing/Clusters"
-import * as LocalProcess from "@berth/testing/LocalProcess"
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Layer, Logger, Metric, Option, Schedule } from "effect"
-import { parse, parseAllDocuments, stringify } from "yaml"
+import { parseAllDocuments } from "yaml"
 import * as berth from "../../packages/operator/test/support/berth.ts"
 import * as Markdown from "../support/markdown.ts"
 import * as Accounts from "./support/accounts.ts"
@@ -89,10 +86,7 @@ const present = (objects: ReadonlyArray<KubeObject>) =>
 /** The same without the right to Secrets. */
 const withoutSecrets = (role: Builtin.ClusterRole): Builtin.ClusterRole => ({
   ...role,
-  rules: (role.rules ?? []).map((rule) => ({
-    ...rule,
-    resources: (rule.resources ?? []).filter((resource) => resource !== "secrets")
-  }))
+  rules: (role.rules ?? []).filter(({ resources }) => !resources?.includes("secrets"))
 })
 
 /** The kinds as `berth crds` prints them. */
@@ -102,19 +96,14 @@ const definitions = Effect.gen(function* () {
   yield* Effect.forEach(found, Clusters.definition, { discard: true })
 })
 
-/** A kubeconfig with a token of the guide's account. */
-const kubeconfig = Effect.gen(function* () {
-  const { kubeconfig } = yield* Cluster.Cluster
-  const token = yield* Accounts.token(account)
-  const config: { readonly users: ReadonlyArray<{ readonly name: string }> } = parse(kubeconfig)
-  const users = config.users.map(({ name }) => ({ name, user: { token } }))
-  const file = join(yield* LocalProcess.temporaryFolder("berth-test"), "kubeconfig")
-  yield* Effect.sync(() => writeFileSync(file, stringify({ ...config, users }), { mode: 0o600 }))
-  return file
-})
-
 const startOperator = Effect.gen(function* () {
-  const operator = yield* berth.start(["run", "--kubeconfig", yield* kubeconfig, "--listen", "127.0.0.1:0"])
+  const operator = yield* berth.start([
+    "run",
+    "--kubeconfig",
+    yield* Accounts.kubeconfig(account),
+    "--listen",
+    "127.0.0.1:0"
+  ])
   const [, address = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
   const read = (path: string) =>
     Effect.tryPromise(async () => {

@@ -1,10 +1,14 @@
 /** ServiceAccounts of a real cluster: their rights, and tokens of their own. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import { Transport, layer as transportLayer } from "@berth/kube/Transport"
 import { Cluster } from "@berth/testing/Cluster"
+import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect, Schema } from "effect"
+import { parse, stringify } from "yaml"
 
 export interface Account {
   readonly name: string
@@ -61,3 +65,14 @@ export const token = Effect.fnUntraced(
   (effect) =>
     Effect.flatMap(Cluster, ({ connection }) => Effect.orDie(Effect.provide(effect, transportLayer(connection))))
 )
+
+/** A file with a kubeconfig of the account, for as long as the scope lasts. */
+export const kubeconfig = Effect.fnUntraced(function* (account: Account) {
+  const { kubeconfig } = yield* Cluster
+  const bearer = yield* token(account)
+  const config: { readonly users: ReadonlyArray<{ readonly name: string }> } = parse(kubeconfig)
+  const users = config.users.map(({ name }) => ({ name, user: { token: bearer } }))
+  const file = join(yield* LocalProcess.temporaryFolder("berth-test"), "kubeconfig")
+  yield* Effect.sync(() => writeFileSync(file, stringify({ ...config, users }), { mode: 0o600 }))
+  return file
+})

@@ -1,0 +1,47 @@
+/** What a program has asked of the API server, told by its own traces, in the words of what it declares. */
+import type { Access } from "@berth/kube/Access"
+import * as Collector from "../../../packages/operator/test/support/collector.ts"
+
+/** The namespaces that an operator has; every other one is an environment's. */
+export interface Places {
+  readonly managementNamespace: string
+  readonly sharedNamespace: string
+}
+
+const place = ({ managementNamespace, sharedNamespace }: Places, namespace: unknown): string => {
+  if (namespace === managementNamespace) return "management"
+  return namespace === sharedNamespace ? "shared" : "cluster"
+}
+
+/** As kubectl and the traces write it: `slices.berth.dev/status`. */
+const qualified = ({ group, resource }: Access): string => {
+  const [plural = "", ...subresource] = resource.split("/")
+  return [group === "" ? plural : `${plural}.${group}`, ...subresource].join("/")
+}
+
+const unique = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted()
+
+/** Such as `management: patch slices.berth.dev/status`, each once. */
+export const declared = (all: ReadonlyArray<Access>, places: Places): ReadonlyArray<string> =>
+  unique(
+    all.flatMap((access) =>
+      access.verbs.map((verb) => `${place(places, access.namespace)}: ${verb} ${qualified(access)}`)
+    )
+  )
+
+/**
+ * The same of what was asked. Where an apply has made the object, the server asked for the right to create it; and who watches may have
+ * to list, on a server without streaming lists.
+ */
+export const asked = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<string> =>
+  unique(
+    spans.flatMap((span) => {
+      const attributes = Collector.attributes(span)
+      const resource = attributes["k8s.resource"]
+      if (typeof resource !== "string") return []
+      const [verb = ""] = span.name.split(" ")
+      const created = Number(attributes["http.response.status_code"]) === 201
+      const verbs = [verb, ...(created && verb === "patch" ? ["create"] : []), ...(verb === "watch" ? ["list"] : [])]
+      return verbs.map((each) => `${place(places, attributes["k8s.namespace.name"])}: ${each} ${resource}`)
+    })
+  )
