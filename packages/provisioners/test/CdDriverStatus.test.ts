@@ -1,7 +1,11 @@
 /** How objects are judged: by their own last word about their own last change. */
+import * as Builtin from "@berth/kube/Builtin"
+import * as Client from "@berth/kube/Client"
 import type { KubeObject } from "@berth/kube/KubeObject"
+import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it } from "@effect/vitest"
-import { ofManifest } from "../src/internal/cd/objects.ts"
+import { Effect } from "effect"
+import { healthOf, leftOf, ofManifest } from "../src/internal/cd/objects.ts"
 import { type Status, statusOf } from "../src/internal/cd/kstatus.ts"
 
 type State = Status["state"]
@@ -176,4 +180,23 @@ items:
       { apiVersion: "v1", kind: "Secret", name: "c", namespace: "here", kept: true }
     ])
   })
+
+  it.effect("P31: what finishes by itself may be gone, and what Helm keeps does not hold up a removal", () =>
+    Effect.gen(function* () {
+      const listed = { apiVersion: "v1", name: "default", namespace: "default", kept: false }
+      const account = { ...listed, kind: "ServiceAccount" }
+      const job = { ...listed, apiVersion: "batch/v1", kind: "Job" }
+      const client = yield* Client.Client
+      yield* Effect.ignore(
+        client.create(Builtin.ServiceAccount, { metadata: { name: "default", namespace: "default" } })
+      )
+
+      const { missing } = yield* healthOf([account, job, { ...account, name: "gone" }])
+      const left = yield* leftOf([account, job])
+
+      assert.deepStrictEqual(missing, ["ServiceAccount/gone"])
+      assert.deepStrictEqual(left?.objects, ["ServiceAccount/default"])
+      assert.isUndefined(yield* leftOf([{ ...account, kept: true }, job]))
+    }).pipe(Effect.provide(Cluster.embeddedWithClient()))
+  )
 })

@@ -156,13 +156,16 @@ describe("HelmCli", () => {
       "P37: the files are gone, and so is helm, when a pass is interrupted",
       () =>
         Effect.gen(function* () {
-          const { layer, read } = yield* spy("trap 'exit 1' TERM; echo started; while :; do sleep 0.05; done")
+          const { layer, read } = yield* spy(
+            `trap 'touch "$(dirname "$0")/told"; exit 1' TERM; while :; do sleep 0.05; done`
+          )
           const pass = yield* Effect.forkChild(Effect.provide(applied({ password: secret }), layer))
           let place = ""
           while (place === "") place = yield* Effect.catchCause(read("place"), () => Effect.succeed(""))
 
           yield* Fiber.interrupt(pass)
 
+          assert.strictEqual(yield* read("told"), "")
           assert.isFalse(existsSync(place))
         }),
       timeout
