@@ -1,7 +1,11 @@
-import { Client, Connection, Operator } from "@berth/kube"
+import { Builtin, Client, Connection, Kind, Operator } from "@berth/kube"
 import { Effect, Layer } from "effect"
-import { operator } from "./operator.ts"
+import { Greeting, operator } from "./operator.ts"
 
 const client = Layer.unwrap(Effect.map(Connection.detect(), Client.layerFromConnection))
 
-Operator.runMain(Effect.provide(operator, client))
+Client.Client.use((client) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(Greeting), { force: true })).pipe(
+  Effect.andThen(operator),
+  Effect.provide(client),
+  Operator.runMain
+)

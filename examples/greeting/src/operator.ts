@@ -15,6 +15,7 @@ export const Greeting = Kind.make({
 // A manager keeps finalizers, conditions and retries; you say what is to be there.
 const greetings = Manager.make({
   kind: Greeting,
+  owns: [Builtin.ConfigMap],
   provisioner: ({ metadata, spec }) => {
     const object = { metadata: { name: `greeting-${metadata.name}`, namespace: "default" }, data: { text: spec.text } }
     return ObjectProvisioner.make("text", { type: Builtin.ConfigMap, owner: metadata, object })

@@ -16,7 +16,7 @@ describe("The example of the README", () => {
     assert.include(readme, `\`\`\`ts\n${source}\`\`\``)
   })
 
-  it.live("makes what the object says, and takes it away again", () =>
+  it.live("makes what the object says, puts it right, and takes it away again", () =>
     Effect.gen(function* () {
       const client = yield* Client.Client
       yield* Clusters.definition(Kind.crd(Greeting))
@@ -25,6 +25,8 @@ describe("The example of the README", () => {
       yield* client.create(Greeting, { metadata: greeting, spec: { text: "good morning" } })
       yield* Await.until(Greeting, greeting, ({ status }) => Conditions.isTrue(status?.conditions, "Ready"))
       assert.deepStrictEqual((yield* client.get(Builtin.ConfigMap, made)).data, { text: "good morning" })
+      yield* client.patch(Builtin.ConfigMap, made, { type: "merge", patch: { data: { text: "good night" } } })
+      yield* Await.until(Builtin.ConfigMap, made, ({ data }) => data?.["text"] === "good morning")
 
       yield* client.delete(Greeting, greeting)
       yield* Await.gone(Builtin.ConfigMap, made)

@@ -44,6 +44,7 @@ import { type Duration, Effect, Option, Schema, type Scope } from "effect"
 import type * as Disposition from "./Disposition.ts"
 import * as bookkeeping from "./internal/bookkeeping.ts"
 import * as inputs from "./internal/inputs.ts"
+import * as owned from "./internal/owned.ts"
 import * as internal from "./internal/passes.ts"
 import type { ManagedObject, ManagedStatus } from "./internal/status.ts"
 import * as KubeFailure from "./KubeFailure.ts"
@@ -146,6 +147,13 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
   readonly provisioner: (object: D) => Provisioner<R1> | Effect.Effect<Provisioner<R1>, Disposition.ProvisionError, R2>
   /** The cache of the kind, where the program limits it or adds indexes. Default: all objects, without managedFields. */
   readonly definition?: Cache.Definition<O, I> | undefined
+  /**
+   * Kinds of which the provisioners make objects on the manager's own cluster: whoever changes or deletes one wakes its owner, which
+   * puts it right, and so does a status that gets ready. Of a kind only the metadata of objects with the label
+   * `ObjectProvisioner.ownerLabel` is watched, in one cache for all managers; a definition is a cache that the program has anyway, whose
+   * objects may also name their owner in `ownerReferences`. Default: none, so that drift is found by the next pass.
+   */
+  readonly owns?: ReadonlyArray<ResourceType | Cache.AnyDefinition> | undefined
   /** Other objects whose changes concern one of this kind. */
   readonly watches?: ReadonlyArray<Watch.Watch<R4>> | undefined
   /**
@@ -321,6 +329,7 @@ export const passes = <
  *
  * export const greetings = Manager.make({
  *   kind: Greeting,
+ *   owns: [Builtin.ConfigMap],
  *   provisioner: (greeting) =>
  *     ObjectProvisioner.make("text", {
  *       type: Builtin.ConfigMap,
@@ -342,11 +351,19 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
   const definition = options.definition ?? Cache.define<O, I>(options.kind)
   const waiting = inputs.makeWaiting()
   const sources = options.inputs ?? []
-  const lookup = (ref: Ref) => Effect.flatMap(Caches.open(definition), (cache) => cache.get(ref))
+  const owners = owned.makeOwners()
+  const lookup = (ref: Ref) =>
+    Caches.open(definition).pipe(
+      Effect.flatMap((cache) => cache.get(ref)),
+      Effect.tap((found) => Effect.sync(() => owners.note(ref, found)))
+    )
   // What a watch of the author's own is about is not to be seen from here.
   const declared = options.watches === undefined ? inputs.unwatched(sources) : () => Effect.void
   const pass = passesOf(options, lookup, waiting, declared)
-  const wakers = sources.map((source) => inputs.waker(source, waiting))
+  const wakers = [
+    ...sources.map((source) => inputs.waker(source, waiting)),
+    ...(options.owns ?? []).map((source) => owned.waker(source, owners))
+  ]
   return Controller.make({
     name: options.kind.plural,
     watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],

@@ -10,6 +10,7 @@
  * - P24: deletion names the UID, yields until the object is gone, and says which finalizer holds it.
  *
  * **Caveats**
+ * - It is looked at in passes: name its kind under `owns` of the manager, so that a change of the object leads to one.
  * - One GET per pass: a wrong answer about ownership would cost somebody's object, so the cache is not asked.
  * - Whether something differs is read from `managedFields`. Write values as the API server keeps them (`"1"` and not `"1000m"`,
  *   `data` and not `stringData`), or each pass sends an apply, which the server answers without storing anything.

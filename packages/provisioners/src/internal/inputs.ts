@@ -1,6 +1,5 @@
 /** Which objects a pass declared as the user's input, which version of each it read, and who is to be woken when one changes. */
 import { createHash } from "node:crypto"
-import * as Cache from "@berth/kube/Cache"
 import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
@@ -8,6 +7,7 @@ import * as ResourceType from "@berth/kube/ResourceType"
 import * as Watch from "@berth/kube/Watch"
 import { Context, Effect, Option } from "effect"
 import type { Input } from "./bookkeeping.ts"
+import * as sharedCaches from "./sharedCaches.ts"
 
 /** Where a pass declares; undefined outside of a manager. */
 export interface Recorder {
@@ -112,19 +112,10 @@ export const makeWaiting = (): Waiting => {
   }
 }
 
-/** What a manager watches for its inputs: a cache that the program has, or a kind. */
-export type Source = Cache.AnyDefinition | ResourceType.ResourceType
+export type Source = sharedCaches.Source
 
-/** All managers of a program that name the same kind share one cache. */
-const definitions = new WeakMap<ResourceType.ResourceType, Cache.AnyDefinition>()
-
-const definitionOf = (source: Source): Cache.AnyDefinition => {
-  if ("with" in source) return source
-  // Metadata tells versions apart, and a Secret's data has no business in this process.
-  const definition = definitions.get(source) ?? Cache.define(source, { metadataOnly: true })
-  definitions.set(source, definition)
-  return definition
-}
+// Metadata tells versions apart, and a Secret's data has no business in this process.
+const definitionOf = sharedCaches.make({ metadataOnly: true })
 
 const kindOf = (source: Source) =>
   definitionOf(source).with(({ type }) => ({ apiVersion: ResourceType.apiVersion(type), kind: type.kind }))
