@@ -157,11 +157,11 @@ describe("HelmCli", () => {
       () =>
         Effect.gen(function* () {
           const { layer, read } = yield* spy(
-            `trap 'touch "$(dirname "$0")/told"; exit 1' TERM; while :; do sleep 0.05; done`
+            `trap 'touch "$(dirname "$0")/told"; exit 1' TERM; pwd > "$(dirname "$0")/ready"; while :; do sleep 0.05; done`
           )
           const pass = yield* Effect.forkChild(Effect.provide(applied({ password: secret }), layer))
           let place = ""
-          while (place === "") place = yield* Effect.catchCause(read("place"), () => Effect.succeed(""))
+          while (place === "") place = yield* Effect.catchCause(read("ready"), () => Effect.succeed(""))
 
           yield* Fiber.interrupt(pass)
 
