@@ -29,19 +29,38 @@ export const declared = (all: ReadonlyArray<Access>, places: Places): ReadonlyAr
     )
   )
 
+interface Request {
+  readonly verb: string
+  /** Of the answer; NaN where there was none. */
+  readonly status: number
+  /** As the verbs below are written. */
+  readonly line: (verb: string) => string
+}
+
+const requests = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<Request> =>
+  spans.flatMap((span) => {
+    const attributes = Collector.attributes(span)
+    const resource = attributes["k8s.resource"]
+    if (typeof resource !== "string") return []
+    const [verb = ""] = span.name.split(" ")
+    const where = place(places, attributes["k8s.namespace.name"])
+    return [
+      { verb, status: Number(attributes["http.response.status_code"]), line: (each) => `${where}: ${each} ${resource}` }
+    ]
+  })
+
 /**
  * The same of what was asked. Where an apply has made the object, the server asked for the right to create it; and who watches may have
  * to list, on a server without streaming lists.
  */
 export const asked = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<string> =>
   unique(
-    spans.flatMap((span) => {
-      const attributes = Collector.attributes(span)
-      const resource = attributes["k8s.resource"]
-      if (typeof resource !== "string") return []
-      const [verb = ""] = span.name.split(" ")
-      const created = Number(attributes["http.response.status_code"]) === 201
-      const verbs = [verb, ...(created && verb === "patch" ? ["create"] : []), ...(verb === "watch" ? ["list"] : [])]
-      return verbs.map((each) => `${place(places, attributes["k8s.namespace.name"])}: ${each} ${resource}`)
+    requests(spans, places).flatMap(({ line, status, verb }) => {
+      const implied = verb === "watch" ? ["list"] : verb === "patch" && status === 201 ? ["create"] : []
+      return [verb, ...implied].map(line)
     })
   )
+
+/** What the operator had no right to. */
+export const refused = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<string> =>
+  unique(requests(spans, places).flatMap(({ line, status, verb }) => (status === 403 ? [line(verb)] : [])))
