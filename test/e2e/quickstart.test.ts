@@ -145,8 +145,8 @@ describe("npm run quickstart", () => {
 
         assert.strictEqual((yield* quickstart.ended).code, 1)
         inOrder(quickstart.errors(), [
-          "The quickstart failed: The operator ended with exit code 137. Its last words:",
-          "Run it again. If the operator ends again, its last words above say why.",
+          "The quickstart failed: The operator was killed by signal 9. Its last words:",
+          "Run it again. If the operator ends again, see its last words above, or who sent it the signal.",
           `The operator's log is ${operatorLog}`
         ])
         yield* quickstart.gone(moment)

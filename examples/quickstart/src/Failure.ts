@@ -45,7 +45,7 @@ const advice = (tag: string, kubeconfig: Option.Option<string>): string | undefi
     case "LeftFromEarlier":
       return `To remove what a quickstart has left: npm run quickstart --${flag} --remove`
     case "OperatorEnded":
-      return "Run it again. If the operator ends again, its last words above say why."
+      return "Run it again. If the operator ends again, see its last words above, or who sent it the signal."
     default:
       return undefined
   }

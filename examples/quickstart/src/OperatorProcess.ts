@@ -34,7 +34,9 @@ export class OperatorEnded extends Data.TaggedError("OperatorEnded")<{
   readonly output: string
 }> {
   override get message() {
-    return `The operator ended with exit code ${this.code}. Its last words:\n${this.output.trim().split("\n").slice(-10).join("\n")}`
+    // As shells count: 128 and the number of the signal.
+    const end = this.code > 128 ? `was killed by signal ${this.code - 128}` : `ended with exit code ${this.code}`
+    return `The operator ${end}. Its last words:\n${this.output.trim().split("\n").slice(-10).join("\n")}`
   }
 }
 
