@@ -105,7 +105,8 @@ export const check = Effect.fn("Consumers.check")(function* (
   }
   if (slice.metadata.annotations[adoptAnnotation] !== undefined) return yield* adopt(record, slice)
   yield* orphaned(record, slice)
-  return yield* Reasons.orphaned({ environment: consumerOf(slice).name, uid: slice.metadata.uid })
+  const { uid } = slice.metadata
+  return yield* SliceTeardown.refused(slice.metadata, Reasons.orphaned({ environment: consumerOf(slice).name, uid }))
 })
 
 /**
@@ -148,7 +149,8 @@ export const consent = Effect.fn("Consumers.consent")(function* <R>(
     }
     if (!isReleased(slice)) {
       yield* orphaned(record, slice)
-      return yield* Reasons.deleting({ environment, uid: slice.metadata.uid })
+      const { metadata } = slice
+      return yield* SliceTeardown.refused(metadata, Reasons.deleting({ environment, uid: metadata.uid }))
     }
   }
   if (slice.spec.desired !== "Released") yield* record.writeSpec({ desired: "Released" })

@@ -12,7 +12,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
-import type * as Disposition from "@berth/provisioners/Disposition"
+import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
 import * as Provisioner from "@berth/provisioners/Provisioner"
@@ -107,8 +107,11 @@ export const forceAnnotation = "berth.dev/force-cleanup"
  */
 export const teardown = (environment: Environment): Provisioner.Provisioner<Services> =>
   Provisioner.serial("environment", [
-    isForced(environment) ? unwaited(environment) : namespaceOf(environment),
-    Provisioner.make("slices", { provision: Effect.void, deprovision: releaseAll(environment) }),
+    isForced(environment) ? unwaited(environment) : waited(environment),
+    Provisioner.make("slices", {
+      provision: Effect.void,
+      deprovision: Effect.mapError(releaseAll(environment), (failure) => refused(environment, failure))
+    }),
     Provisioner.make("components", {
       provision: Effect.void,
       deprovision: ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
@@ -206,6 +209,19 @@ const bindingOf = Effect.fnUntraced(function* ({ metadata, spec }: RawSlice, { c
 // --- Taking it down
 
 const isForced = ({ metadata }: Environment): boolean => metadata.annotations[forceAnnotation] === metadata.uid
+
+/** What keeps the environment; where it was to be let go by another value than its UID, that value is what its conditions name. */
+const refused = ({ metadata }: Environment, failure: ProvisionError): ProvisionError => {
+  const value = metadata.annotations[forceAnnotation]
+  if (value === undefined || value === metadata.uid) return failure
+  return Disposition.join([Reasons.force_refused({ uid: metadata.uid }), failure])
+}
+
+const waited = (environment: Environment) => {
+  const { deprovision, provision } = namespaceOf(environment)
+  const failing = Effect.mapError(deprovision, (failure) => refused(environment, failure))
+  return Provisioner.make("namespace", { provision, deprovision: failing })
+}
 
 /** The namespace is asked to go, and left to itself. */
 const unwaited = (environment: Environment) => {

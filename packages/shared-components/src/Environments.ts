@@ -49,6 +49,7 @@ import * as Reservations from "./Reservations.ts"
  * | `secret_missing`, `secret_not_allowed`, `secret_key_missing` | a `secretKeyRef` that gives nothing | looked at when the Secret changes | create, label or complete the Secret |
  * | `slice_key_missing`, `variables_failed` | a key that a binding or value does not have | nothing | correct the environment or its template |
  * | `outdated` | what was judged is not the newest any more | looked at at once | nothing |
+ * | `force_refused` | `berth.dev/force-cleanup` has another value than the environment's UID | the teardown goes on | correct the annotation |
  * | `releasing_slices` | it is being deleted, and slices are being removed | looked at when one is gone | nothing |
  * | `slices_not_removed` | the same, and these wait for somebody | tried again | see the Slices |
  *

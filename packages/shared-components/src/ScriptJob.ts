@@ -127,7 +127,7 @@ export const Reasons = Disposition.vocabulary("script", {
     "The {action} script of the provider {provider} did not end in time, {failures} times, last as the Job {job} in the namespace {namespace}: read that Job's log, then mend the provider, or annotate the slice with berth.dev/retry."
   ),
   not_removed: Disposition.userActionRequired(
-    "The {action} script of the provider {provider} has not succeeded in {attempt} attempts, the last of them the Job {job} in the namespace {namespace}; it goes on being tried. Read that Job's log, then mend what the script works on; or mend the script in the provider, and annotate the slice with berth.dev/refresh-deprovision and the provider's generation."
+    "The {action} script of the provider {provider} has not succeeded in {attempt} attempts, the last of them the Job {job} in the namespace {namespace}; it goes on being tried. Read that Job's log, then mend what the script works on; or mend the script in the provider, and annotate the slice with berth.dev/refresh-deprovision and the provider's generation; or, as the last way out, give up what it stands for by berth.dev/abandon with the slice's UID {uid}."
   ),
   template_failed: Disposition.userActionRequired(
     "The {action} script of the provider {provider} cannot be rendered: see {place}, which reads what is not there or does not fit."
@@ -273,7 +273,8 @@ const next = Effect.fnUntraced(function* (
   if (after <= 0) return yield* start(order, journal, last.attempt + 1)
   // A slice that cannot be removed is tried again for ever: nothing else would remember it.
   const tried = { action, provider, attempt: last.attempt, job: last.name }
-  if (isOver) return yield* Reasons.not_removed({ ...tried, namespace })
+  const uid = Identifier.Identifier.make(order.sliceUid)
+  if (isOver) return yield* Reasons.not_removed({ ...tried, namespace, uid })
   return yield* (timedOut ? Reasons.hanging : Reasons.retrying)(tried, { after })
 })
 

@@ -15,7 +15,7 @@
  * @since 0.1.0
  */
 import type { Client } from "@berth/kube/Client"
-import type * as Disposition from "@berth/provisioners/Disposition"
+import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import { DateTime, Effect, Option } from "effect"
 import * as Capsules from "./Capsules.ts"
@@ -23,6 +23,7 @@ import * as Instance from "./Instance.ts"
 import * as events from "./internal/events.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
+import { Reasons } from "./internal/slices/reasons.ts"
 import * as sources from "./internal/slices/sources.ts"
 import { sharedComponentOf } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
@@ -60,6 +61,23 @@ export const isAbandoned = ({ annotations, uid }: SliceRecord.Metadata): boolean
   annotations[abandonAnnotation] === uid
 
 /**
+ * The failure of a slice that is not given up; where that was asked for with another value, that value is what its conditions name.
+ *
+ * **Details**: only said beside a failure: a slice that can be removed is removed, whatever the annotation.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const refused = (
+  metadata: SliceRecord.Metadata,
+  failure: Disposition.ProvisionError
+): Disposition.ProvisionError => {
+  const value = metadata.annotations[abandonAnnotation]
+  if (value === undefined || value === metadata.uid) return failure
+  return Disposition.join([Reasons.abandon_refused({ uid: metadata.uid }), failure])
+}
+
+/**
  * Removes what is outside, and then the Jobs and Secrets of the slice.
  *
  * **Errors**: those of `ScriptJob`, `Instance` and `SliceTree.Reasons`, and what a failed request means.
@@ -74,7 +92,9 @@ export const run = Effect.fn("SliceTeardown.run")(function* (record: SliceRecord
   const namespace = slice.spec.capsule?.sharedNamespace ?? sharedNamespace
   if (slice.spec.capsule !== undefined && ScriptJob.mayHaveRun(yield* record.journal.entries, "provision")) {
     yield* ScriptJob.stop({ action: "provision", namespace, sliceUid: owner.uid }, record.journal)
-    yield* isAbandoned(slice.metadata) ? abandon(record, slice.spec.capsule) : undo(record)
+    yield* isAbandoned(slice.metadata)
+      ? abandon(record, slice.spec.capsule)
+      : Effect.mapError(undo(record), (failure) => refused(slice.metadata, failure))
   }
   yield* ScriptJob.clear({ namespace, sliceId: owner.sliceId, sliceUid: owner.uid })
   yield* SliceSecrets.removeKept(owner, managementNamespace)

@@ -97,17 +97,30 @@ describe("Consumers", () => {
     }).pipe(Bench.test)
   )
 
-  it.effect("S13, S16: an orphan that is given up by its own UID goes without its script", () =>
-    Effect.gen(function* () {
-      const bench = yield* Bench.make(1)
-      const { id, operator, record, slice } = yield* orphan(bench)
-      bench.outside.slices.delete(id)
+  it.effect.each([false, true])(
+    "S13, S16: an orphan (deleted: %s) that is given up by its own UID goes without its script",
+    (isDeleted) =>
+      Effect.gen(function* () {
+        const bench = yield* Bench.make(1)
+        const { id, operator, record, slice } = yield* orphan(bench)
+        bench.outside.slices.delete(id)
+        yield* bench.annotate(record, { "berth.dev/abandon": "another" })
+        yield* operator.pass(record)
+        assert.deepStrictEqual(
+          [yield* bench.phase(record), yield* bench.reason(record)],
+          ["Orphaned", "abandon_refused"]
+        )
+        if (isDeleted) {
+          yield* bench.remove(Slice, record)
+          yield* operator.pass(record)
+          assert.strictEqual(yield* bench.reason(record), "abandon_refused")
+        }
 
-      yield* bench.annotate(record, { "berth.dev/abandon": slice.metadata.uid ?? "" })
-      assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+        yield* bench.annotate(record, { "berth.dev/abandon": slice.metadata.uid ?? "" })
+        assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
 
-      assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.runs.length], [[], 1])
-    }).pipe(Bench.test)
+        assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.runs.length], [[], 1])
+      }).pipe(Bench.test)
   )
 
   it.effect("S10, S13: a record without anything outside goes with its environment", () =>

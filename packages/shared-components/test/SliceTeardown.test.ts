@@ -251,6 +251,7 @@ describe("The teardown of a slice", () => {
         const bench = yield* Bench.make(1)
         const { id, operator, record, slice } = yield* stuck(bench)
         bench.outside.slices.delete(id)
+        assert.include(yield* message(bench, record), `berth.dev/abandon with the slice's UID ${slice.metadata.uid}`)
         const lines: Array<string> = []
         const notes: Array<string> = []
         const logger = Logger.make((entry) => void lines.push(JSON.stringify(entry.message)))
@@ -268,6 +269,8 @@ describe("The teardown of a slice", () => {
         yield* bench.annotate(record, { [SliceTeardown.abandonAnnotation]: "another" })
         yield* rounds(bench, operator, record)
         assert.strictEqual(yield* bench.phase(record), "Releasing")
+        assert.strictEqual(yield* bench.reason(record), "abandon_refused")
+        assert.include(yield* message(bench, record), `the UID of this slice, which is ${slice.metadata.uid}`)
         yield* bench.annotate(record, { [SliceTeardown.abandonAnnotation]: slice.metadata.uid ?? "" })
         const runs = bench.outside.runs.length
         const ended = yield* bench
@@ -284,6 +287,22 @@ describe("The teardown of a slice", () => {
         for (const word of [record, id, "postgres", "shop"]) assert.include(said[0], word)
         assert.deepStrictEqual(yield* bench.traces(slice), [])
         assert.deepStrictEqual(yield* bench.holders(), [])
+      }).pipe(Bench.test),
+    20_000
+  )
+
+  it.effect(
+    "S16: another value than its UID does not keep a slice that can be removed",
+    () =>
+      Effect.gen(function* () {
+        const bench = yield* Bench.make(1)
+        const { operator, record, slice } = yield* bench.bound()
+
+        yield* bench.annotate(record, { [SliceTeardown.abandonAnnotation]: "another" })
+        yield* bench.release(record)
+
+        assert.strictEqual(yield* bench.drive(operator, record, "gone"), "gone")
+        assert.deepStrictEqual([yield* bench.traces(slice), bench.outside.slices.size], [[], 0])
       }).pipe(Bench.test),
     20_000
   )

@@ -200,6 +200,9 @@ describe("What waits for somebody", () => {
         edit(Environment, "a", { metadata: { annotations: { [EnvironmentTree.forceAnnotation]: value } } })
       yield* force("another")
       yield* remove(Environment, "a")
+      const refused = yield* stalled(berth, Environment, "a", "force_refused")
+      assert.include(refused, `the UID of this environment, which is ${metadata.uid ?? "none"}`)
+      yield* edit(Environment, "a", { metadata: { annotations: { [EnvironmentTree.forceAnnotation]: null } } })
       const message = yield* stalled(berth, Environment, "a", "slices_not_removed")
       assert.include(message, `its own UID ${metadata.uid ?? "none"}`)
 

@@ -55,6 +55,9 @@ export const Reasons = Disposition.vocabulary("environment", {
     "The variables of {component} cannot be rendered: see {place}, which reads what is not there or does not fit."
   ),
   outdated: Disposition.yield("The template {template}, or what it refers to, has just changed."),
+  force_refused: Disposition.userActionRequired(
+    "berth.dev/force-cleanup must be the UID of this environment, which is {uid}: correct the annotation, or take it off."
+  ),
   releasing_slices: Disposition.yield("Waiting until these slices are gone: {slices}."),
   slices_not_removed: Disposition.userActionRequired(
     "These slices cannot be removed: {slices}. See the conditions of each Slice; it goes on being tried. To let the environment go without them, annotate it with berth.dev/force-cleanup and its own UID {uid}."

@@ -15,5 +15,8 @@ export const Reasons = Disposition.vocabulary("slice", {
   refresh_impossible: Disposition.userActionRequired(
     "{annotation} asks for what the provider {provider} says, and there is no such provider: create it, or take the annotation off and correct spec.capsule of this slice."
   ),
+  abandon_refused: Disposition.userActionRequired(
+    "berth.dev/abandon must be the UID of this slice, which is {uid}: correct the annotation, or take it off."
+  ),
   releasing: Disposition.yield("The slice was given up and is being removed.")
 })
