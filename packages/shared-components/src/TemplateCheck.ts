@@ -148,12 +148,19 @@ const missing = (value: unknown, path: ReadonlyArray<string | undefined>): Reado
   return undefined
 }
 
-/** Values under a root that templates read whatever happens, and that are not there. */
+interface Given {
+  /** What templates call it. */
+  readonly root: string
+  readonly value: unknown
+  /** The field whose value is at this path, of the object that gives it. */
+  readonly field: (path: ReadonlyArray<string>) => string
+}
+
+/** Values under a root that the templates of another object read whatever happens, and that are not there. */
 const missingUnder = (
   all: ReadonlyArray<texts.Text>,
-  root: string,
-  value: unknown,
-  where: string
+  reader: string,
+  { field, root, value }: Given
 ): ReadonlyArray<Problem> =>
   all.flatMap(texts.references).flatMap((reference): ReadonlyArray<Problem> => {
     const [first, ...rest] = reference.path
@@ -164,11 +171,16 @@ const missingUnder = (
       : [
           {
             reason: "MissingValue",
-            where: where + absent.map(step).join(""),
-            sentence: `${dotted([root, ...absent])} is read by ${Template.at(reference)} and has no value`
+            where: field(absent),
+            sentence: `${dotted([root, ...absent])} has no value, and is read by the ${reader} at ${Template.at(reference)}`
           }
         ]
   })
+
+const below =
+  (where: string) =>
+  (path: ReadonlyArray<string>): string =>
+    where + path.map(step).join("")
 
 /**
  * What is wrong with a SharedComponent, given its provider: parameters that do not fit, or that a template of the provider reads
@@ -186,8 +198,10 @@ export const sharedComponent = (
     return [{ reason: "MissingProvider", where: "spec.providerRef.name", sentence }]
   }
   const all = Object.values(texts.ofProvider(provider)).flat()
+  const reader = `SharedComponentProvider ${spec.providerRef.name}`
+  const field = below("spec.parameters")
   return Result.match(Parameters.check(provider.parameters, spec.parameters), {
-    onSuccess: (filled) => bounded(missingUnder(all, "Parameters", filled, "spec.parameters")),
+    onSuccess: (filled) => bounded(missingUnder(all, reader, { root: "Parameters", value: filled, field })),
     onFailure: (error) =>
       error._tag === "InvalidParameterSchema"
         ? [{ reason: error._tag, where: "spec.providerRef.name", sentence: error.message }]
@@ -239,11 +253,21 @@ const overrides = (
   return [...unknown("spec.values", Object.keys(values)), ...unknown("spec.env", Object.keys(env)), ...keys]
 }
 
-/** The environment's source as templates see it. */
-const sourceKeys = ({ source }: Environment["spec"]): unknown => ({
-  ...(source.repo === undefined ? {} : { Repo: source.repo }),
-  ...(source.branch === undefined ? {} : { Branch: source.branch }),
-  ...(source.sha === undefined ? {} : { Sha: source.sha })
+/** The environment's source as templates see it: with a capital, as all names that are Berth's own. */
+const sourceOf = ({ source }: Environment["spec"]): Given => ({
+  root: "Source",
+  value: {
+    ...(source.repo === undefined ? {} : { Repo: source.repo }),
+    ...(source.branch === undefined ? {} : { Branch: source.branch }),
+    ...(source.sha === undefined ? {} : { Sha: source.sha })
+  },
+  field: (path) => below("spec.source")(path.map((key) => key.toLowerCase()))
+})
+
+const valuesOf = ({ values }: Environment["spec"], component: string): Given => ({
+  root: "Values",
+  value: values[component] ?? {},
+  field: below(`spec.values${step(component)}`)
 })
 
 /**
@@ -259,13 +283,10 @@ export const environment = (
   template: EnvironmentTemplate["spec"],
   world: World
 ): ReadonlyArray<Problem> => {
+  const reader = `EnvironmentTemplate ${spec.templateRef.name}`
   const needed = template.components.flatMap((component, index) => {
-    const { name } = component
     const all = texts.ofComponent(component, index)
-    return [
-      ...missingUnder(all, "Values", spec.values[name] ?? {}, `spec.values${step(name)}`),
-      ...missingUnder(all, "Source", sourceKeys(spec), "spec.source")
-    ]
+    return [valuesOf(spec, component.name), sourceOf(spec)].flatMap((given) => missingUnder(all, reader, given))
   })
   const circles = Dependencies.problems(template, spec)
   return bounded([...overrides(spec, template, world), ...needed, ...circles.map(problem.ofDependency)])

@@ -292,7 +292,7 @@ describe("TemplateCheck of a SharedComponent", () => {
 
   it("S23: a parameter that a template reads has a value or a default", () => {
     assert.deepStrictEqual(of({ region: "eu" }, { ...script("{{ .Parameters.note }}"), parameters }), [
-      "MissingValue spec.parameters.note: .Parameters.note is read by spec.provision.script:1:4 and has no value"
+      "MissingValue spec.parameters.note: .Parameters.note has no value, and is read by the SharedComponentProvider postgres at spec.provision.script:1:4"
     ])
   })
 
@@ -322,11 +322,11 @@ describe("TemplateCheck of an Environment", () => {
     assert.deepStrictEqual(of({ ...enough, env }), [])
   })
 
-  it("S23: values and parts of the source that are read and missing are named, those behind a condition are not", () => {
+  it("S23: values and parts of the source that are read and missing are named as fields of the environment, those behind a condition are not", () => {
     assert.deepStrictEqual(of({ values: { app: {} } }), [
-      "MissingValue spec.values.app.replicas: .Values.replicas is read by spec.components[1].env.X:1:4 and has no value",
-      "MissingValue spec.values.app.debug: .Values.debug is read by spec.components[1].env.Y:1:7 and has no value",
-      "MissingValue spec.source.Branch: .Source.Branch is read by spec.components[1].env.X:1:26 and has no value"
+      "MissingValue spec.values.app.replicas: .Values.replicas has no value, and is read by the EnvironmentTemplate web at spec.components[1].env.X:1:4",
+      "MissingValue spec.values.app.debug: .Values.debug has no value, and is read by the EnvironmentTemplate web at spec.components[1].env.Y:1:7",
+      "MissingValue spec.source.branch: .Source.Branch has no value, and is read by the EnvironmentTemplate web at spec.components[1].env.X:1:26"
     ])
   })
 
