@@ -20,6 +20,8 @@ const build: Check = { name: "types", command: ["tsc", "-b"] }
 const bundle: Check = { name: "bundle", command: ["node", "scripts/bundle.ts"] }
 
 const checks: ReadonlyArray<Check> = [
+  // As users see them, who may check libraries too: a type that was stripped is missed here only.
+  { name: "declarations", command: ["tsc", "-p", "tsconfig.declarations.json"] },
   { name: "lint", command: ["oxlint", "--type-aware", "--deny-warnings"] },
   { name: "format", command: ["oxfmt", "--check", "."] },
   {

@@ -177,7 +177,7 @@ export type TemplateError = TemplateSyntax | UnknownFunction | UnknownVariable |
 export interface Template {
   readonly name: string
   readonly source: string
-  /** @internal */
+  /** What it consists of, for the functions of this module. */
   readonly nodes: ReadonlyArray<Node>
 }
 

@@ -1,10 +1,6 @@
 import { Data, Result } from "effect"
 
-/**
- * The text cannot be read as SQL, or asks for a value that was not given.
- *
- * @internal
- */
+/** The text cannot be read as SQL, or asks for a value that was not given. */
 export class SqlTextError extends Data.TaggedError("SqlTextError")<{
   readonly line: number
   readonly problem: string
