@@ -90,7 +90,7 @@ describe("objects of a kind", () => {
     Effect.gen(function* () {
       const status = {
         phase: "Bound" as const,
-        jobs: [{ name: "j", uid: "1", inputHash: "h", attempt: 1, finishedAt: "2030-01-02T03:04:05.000Z" }],
+        jobs: [{ name: "j", uid: "1", inputHash: "h", attempt: 1, finishedAt: "2030-01-02T03:04:05Z" }],
         conditions: []
       }
       const spec = {
