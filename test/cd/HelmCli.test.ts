@@ -35,7 +35,7 @@ const killedUpgrade = Effect.fnUntraced(function* (program: string, namespace: s
   const { signal, ended } = yield* LocalProcess.spawn({
     command: program,
     args: ["upgrade", "shop-web", demo, "--namespace", namespace, "--set", "hooked=true", "--kubeconfig", kubeconfig],
-    env: { PATH: "/usr/bin:/bin", HOME: "/nowhere" },
+    env: { PATH: "/usr/bin:/bin", HOME: yield* LocalProcess.temporaryFolder("berth-helm-home") },
     cwd: "/",
     onOutput: () => undefined
   })

@@ -576,7 +576,9 @@ describe("Connection: detection", () => {
       if (home === true) write(".kube/config", "home")
       const env = {
         HOME: path,
-        ...(variable === true ? { KUBECONFIG: [write("variable", "variable"), "/nowhere"].join(delimiter) } : {})
+        ...(variable === true
+          ? { KUBECONFIG: [write("variable", "variable"), join(path, "none")].join(delimiter) }
+          : {})
       }
 
       const connection = yield* Connection.detect(options).pipe(variables(env))
