@@ -25,6 +25,7 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import { orNone } from "./internal/request.ts"
+import * as stuck from "./internal/slices/stuck.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Names from "./Names.ts"
 import { ProvisionLeases } from "./ProvisionLease.ts"
@@ -46,6 +47,7 @@ type Services = Client | ProvisionLeases | Records | Settings
  * |---|---|---|---|
  * | `waiting_in_line` | others came first | looked at when the line moves | wait, or raise `maxConsumers` |
  * | `at_capacity` | the first in line, and all places are taken | looked at when one is given up | wait, or raise `maxConsumers` |
+ * | `at_capacity_stalled` | the same, and slices that have a place wait for somebody | looked at when a place is given up | see the shared component's condition `SlicesHealthy` |
  * | `another_registers` | the Lease is held | tried again in a second | nothing |
  * | `not_ready` | the shared component is not Ready | looked at when it is | nothing |
  * | `stalled` | it is not Ready, and waits for somebody | looked at when it is Ready | mend what its conditions name |
@@ -59,6 +61,9 @@ type Services = Client | ProvisionLeases | Records | Settings
 export const Reasons = Disposition.vocabulary("admission", {
   waiting_in_line: Disposition.yield("Waiting for a place at {shared}: number {position} in line."),
   at_capacity: Disposition.yield("Waiting for a place at {shared}: number 1 in line, all {places} places are taken."),
+  at_capacity_stalled: Disposition.yield(
+    "Waiting for a place at {shared}: number 1 in line, all {places} places are taken, and some of them by slices that wait for somebody: see the condition SlicesHealthy of {shared}."
+  ),
   another_registers: Disposition.yield("Waiting for another registration at {shared} to end."),
   not_ready: Disposition.yield("Waiting for {shared} to be ready."),
   stalled: Disposition.userActionRequired(
@@ -198,7 +203,8 @@ const present = Effect.fnUntraced(function* (slice: Slice, read: Read = plainly)
     maxConsumers: spec.maxConsumers ?? 0,
     isClosing: metadata.deletionTimestamp !== undefined,
     isReady: Conditions.isTrue(status?.conditions, "Ready"),
-    isStalled: StallLabels.isOn(found.value)
+    isStalled: StallLabels.isOn(found.value),
+    hasStuckSlices: stuck.isReported(found.value)
   }
 })
 
@@ -237,10 +243,11 @@ const beFirst = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, sl
 
 const register = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, slice: Slice) {
   const shared = sharedComponentOf(slice)
-  const { maxConsumers } = yield* usable(slice)
+  const { hasStuckSlices, maxConsumers } = yield* usable(slice)
   if (!(yield* take(slice, maxConsumers))) {
     yield* record.writeStatus({ position: 1 })
-    return yield* Reasons.at_capacity({ shared: shared.name, places: maxConsumers }, { after: "1 minute" })
+    const reason = hasStuckSlices ? Reasons.at_capacity_stalled : Reasons.at_capacity
+    return yield* reason({ shared: shared.name, places: maxConsumers }, { after: "1 minute" })
   }
   const { namespace } = consumerOf(slice)
   if (!(yield* ConsumerLabel.write(namespace, ConsumerLabel.labels([slice.spec])))) {

@@ -10,7 +10,7 @@
 import type { Caches } from "@berth/kube/Caches"
 import type { Client } from "@berth/kube/Client"
 import type * as Controller from "@berth/kube/Controller"
-import type { Ref } from "@berth/kube/KubeObject"
+import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import * as Watch from "@berth/kube/Watch"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Manager from "@berth/provisioners/Manager"
@@ -22,6 +22,7 @@ import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import { Records } from "./Records.ts"
 import { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import * as StallLabels from "./StallLabels.ts"
 import * as TemplateCheck from "./TemplateCheck.ts"
 
 /**
@@ -33,6 +34,7 @@ import * as TemplateCheck from "./TemplateCheck.ts"
  * | `unsupported` | a field that this version does not serve | nothing | remove the field |
  * | `provider_invalid` | a template that reads what does not exist, or the like | nothing | mend what the condition `Valid` lists |
  * | `held_by_shared_components` | it is being deleted, and is used | looked at when one of them goes | delete them |
+ * | `shared_components_not_removed` | the same, and these are being deleted and wait for somebody | looked at when that changes | see the SharedComponents |
  *
  * @category vocabularies
  * @since 0.1.0
@@ -42,7 +44,10 @@ export const Reasons = Disposition.vocabulary("provider", {
   provider_invalid: Disposition.userActionRequired(
     "The provider is not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
-  held_by_shared_components: Disposition.yield("Kept until these shared components are gone: {sharedComponents}.")
+  held_by_shared_components: Disposition.yield("Kept until these shared components are gone: {sharedComponents}."),
+  shared_components_not_removed: Disposition.userActionRequired(
+    "Kept by shared components that cannot be removed: {sharedComponents}. See the conditions of each SharedComponent."
+  )
 })
 
 /**
@@ -74,7 +79,9 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       paced.watch(
         sharedComponents,
         ({ object, previous }) =>
-          previous === undefined || previous.spec.providerRef.name !== object.spec.providerRef.name
+          previous === undefined ||
+          previous.spec.providerRef.name !== object.spec.providerRef.name ||
+          isLeft(previous) !== isLeft(object)
             ? [object, ...(previous === undefined ? [] : [previous])].map(used)
             : [],
         paced.second
@@ -85,6 +92,10 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     status: ({ metadata }) => Effect.map(users(metadata.name), (all) => ({ sharedComponents: all.length }))
   })
 })
+
+/** It is to go, and waits for somebody. */
+const isLeft = (shared: KubeObject): boolean =>
+  shared.metadata.deletionTimestamp !== undefined && StallLabels.isOn(shared)
 
 const check = Effect.fnUntraced(function* (
   provider: SharedComponentProvider
@@ -104,6 +115,8 @@ const release = Effect.fnUntraced(function* (
   name: string
 ): Effect.fn.Return<void, Disposition.ProvisionError, Records> {
   const users = yield* Effect.flatMap(Records, (records) => records.sharedComponentsOfProvider(name))
+  const left = users.filter(isLeft)
+  if (left.length > 0) return yield* Reasons.shared_components_not_removed({ sharedComponents: held.names(left) })
   if (users.length > 0) {
     return yield* Reasons.held_by_shared_components({ sharedComponents: held.names(users) }, held.wait)
   }

@@ -7,6 +7,7 @@
  * - S11: the instance's Secret is backed up, so that slices can be removed after it is gone.
  * - S23: parameters are checked against the provider's schema and templates; all problems are in the condition `Valid`.
  * - S21: the condition `SlicesCurrent` names the slices that were made from something else than what is said now.
+ * - S6: the condition `SlicesHealthy` names those that have a place and wait for somebody.
  * - Counts are published at most once a second.
  *
  * @since 0.1.0
@@ -33,6 +34,7 @@ import * as ownCondition from "./internal/ownCondition.ts"
 import * as paced from "./internal/paced.ts"
 import { orNone } from "./internal/request.ts"
 import * as behind from "./internal/slices/behind.ts"
+import * as stuck from "./internal/slices/stuck.ts"
 import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import * as Ledger from "./Ledger.ts"
@@ -60,6 +62,7 @@ type ProvisionError = Disposition.ProvisionError
  * | `unsupported` | a field that this version does not serve | nothing | remove the field |
  * | `parameters_invalid` | parameters that do not fit, or are missing | looked at when the provider changes | mend what the condition `Valid` lists |
  * | `held_by_slices` | it is being deleted, and slices of it live | looked at when one of them goes | delete their environments |
+ * | `slices_not_removed` | the same, and these are given up or Orphaned, and wait for somebody | looked at when that changes | see the Slices |
  *
  * @category vocabularies
  * @since 0.1.0
@@ -79,7 +82,10 @@ export const Reasons = Disposition.vocabulary("shared_component", {
   parameters_invalid: Disposition.userActionRequired(
     "The parameters are not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
-  held_by_slices: Disposition.yield("Kept until these slices are gone: {slices}.")
+  held_by_slices: Disposition.yield("Kept until these slices are gone: {slices}."),
+  slices_not_removed: Disposition.userActionRequired(
+    "Kept by slices that cannot be removed: {slices}. See the conditions of each Slice."
+  )
 })
 
 /**
@@ -104,7 +110,10 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     inputs: [providers, sharedSecrets],
     watches: [paced.watch(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), paced.second)],
     provisioner: (shared) =>
-      Provisioner.make("shared-component", { provision: serve(shared), deprovision: release(shared) }),
+      Provisioner.make("shared-component", {
+        provision: Effect.andThen(health(shared), serve(shared)),
+        deprovision: Effect.andThen(health(shared), release(shared))
+      }),
     status: (shared) => counts(records, shared)
   })
 })
@@ -124,6 +133,7 @@ const changesCounts = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
   previous === undefined ||
   isInLine(object) !== isInLine(previous) ||
   phaseOf(object) !== phaseOf(previous) ||
+  StallLabels.isOn(object) !== StallLabels.isOn(previous) ||
   // With a capsule: it may be behind, or not any more.
   (object.spec.capsule !== undefined && object.metadata.generation !== previous.metadata.generation)
 
@@ -138,6 +148,13 @@ const counts = Effect.fnUntraced(function* (records: Records["Service"], { metad
     waiting: all.filter(isInLine).length,
     providerGeneration: generation
   }
+})
+
+const health = Effect.fnUntraced(function* (
+  shared: SharedComponent
+): Effect.fn.Return<void, ProvisionError, Client | Records> {
+  const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
+  yield* ownCondition.publish(SharedComponent, shared, stuck.condition(slices), "berth-slices-healthy")
 })
 
 // --- Serving
@@ -190,6 +207,8 @@ const release = Effect.fnUntraced(function* ({
   const all = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(metadata.uid))
   const known = all.filter(isLiving)
   const slices = known.length > 0 ? known : yield* living(metadata.uid, namespace)
+  const left = slices.filter(stuck.isLeft)
+  if (left.length > 0) return yield* Reasons.slices_not_removed({ slices: held.names(left) })
   if (slices.length > 0) return yield* Reasons.held_by_slices({ slices: held.names(slices) }, held.wait)
   yield* dropped(Builtin.ConfigMap, Names.ledger(metadata.name), namespace, metadata.uid)
   yield* dropped(Builtin.Lease, Names.provisionLease(metadata.name), namespace)

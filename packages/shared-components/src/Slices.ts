@@ -26,6 +26,7 @@ import * as Watch from "@berth/kube/Watch"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import * as Admission from "./Admission.ts"
+import * as stuck from "./internal/slices/stuck.ts"
 import * as Ledger from "./Ledger.ts"
 import { isInLine, type RawSlice, Records, sharedComponentOf } from "./Records.ts"
 import { sliceIdLabel } from "./ScriptJob.ts"
@@ -61,6 +62,9 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Watch.mappedEffect(sharedComponents, ({ metadata }) => front(records, metadata.uid ?? ""), {
         when: opensOrCloses
       }),
+      Watch.mappedEffect(sharedComponents, ({ metadata }) => front(records, metadata.uid ?? "", 1), {
+        when: changesHealth
+      }),
       Watch.mappedEffect(
         managementConfigMaps,
         ({ metadata }) => front(records, metadata.annotations?.[Ledger.ownerAnnotation] ?? ""),
@@ -83,8 +87,12 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
 })
 
 /** Whose position is shown exactly: they are told when the line moves, and nobody behind them. */
-const front = (records: Records["Service"], sharedComponentUid: string): Effect.Effect<ReadonlyArray<Ref>> =>
-  Effect.map(records.line(sharedComponentUid), (line) => line.slice(0, Admission.positionMax).map(KubeObjects.ref))
+const front = (
+  records: Records["Service"],
+  sharedComponentUid: string,
+  count = Admission.positionMax
+): Effect.Effect<ReadonlyArray<Ref>> =>
+  Effect.map(records.line(sharedComponentUid), (line) => line.slice(0, count).map(KubeObjects.ref))
 
 /** Somebody left the line, or is back where it was. Who is new stands at its end, and moves nobody. */
 const movesLine = ({ _tag, object, previous }: Change<RawSlice>): boolean =>
@@ -101,6 +109,10 @@ const opensOrCloses = ({ _tag, object, previous }: Change<RawSharedComponent>): 
   StallLabels.isOn(object) !== StallLabels.isOn(previous) ||
   object.metadata.generation !== previous.metadata.generation ||
   object.metadata.deletionTimestamp !== previous.metadata.deletionTimestamp
+
+/** The first in line says why nobody goes. */
+const changesHealth = ({ object, previous }: Change<RawSharedComponent>): boolean =>
+  previous !== undefined && stuck.isReported(object) !== stuck.isReported(previous)
 
 const bySliceId = (records: Records["Service"], { metadata }: KubeObject): Effect.Effect<ReadonlyArray<Ref>> =>
   Effect.map(records.slicesById(metadata.labels?.[sliceIdLabel] ?? ""), (all) => all.map(KubeObjects.ref))

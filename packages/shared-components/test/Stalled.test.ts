@@ -28,6 +28,9 @@ const stalled = Effect.fnUntraced(function* ({ until }: Pick<Berth, "until">, ki
   return Conditions.get(found, "Ready")?.message ?? ""
 })
 
+/** By what happened, and not by the next look a minute later. */
+const woken = Effect.timeout("30 seconds")
+
 describe("What waits for somebody", () => {
   story("P17, S6: an environment is stalled with its shared component, says which, and goes on with it", function* () {
     const berth = yield* stopped
@@ -180,6 +183,84 @@ describe("What waits for somebody", () => {
     yield* gone(Environment, "a")
     const { items } = yield* Effect.orDie(berth.client.list(Builtin.Job, { namespace: shared }))
     assert.lengthOf(items, 0)
+  })
+
+  /** A slice that cannot be removed, and that its environment has given up. */
+  const leftover = Effect.fnUntraced(function* (
+    { edit, environment, provider, ready, scripts, slices, template }: Berth,
+    before: Effect.Effect<void> = Effect.void
+  ) {
+    yield* provider("postgres", { deprovision: { image: "berth", script: "false", retries: 0 } })
+    yield* template("shop", [db])
+    yield* template("other", [db])
+    yield* environment("a")
+    yield* ready(Environment, "a")
+    const [record] = yield* slices("a")
+    const name = record?.metadata.name ?? ""
+    yield* scripts.decide(({ metadata }) => (metadata.name.includes("deprovision") ? "fails" : "succeeds"))
+    yield* before
+    yield* template("shop", [{ name: "web", env: { A: "a" } }])
+    const mend = Effect.andThen(
+      scripts.decide(() => "succeeds"),
+      edit(Slice, name, { metadata: { annotations: { "berth.dev/retry": "1" } } })
+    )
+    return { name, mend }
+  })
+
+  story("S2, S6: a slice that cannot be removed is named where its place is, and to who waits for that", function* () {
+    const berth = yield* started
+    const { edit, environment, ready, says, scripts, sharedComponent, slices, until } = berth
+    yield* sharedComponent("postgres", { maxConsumers: 1 })
+    yield* says(SharedComponent, "postgres", "Healthy", "SlicesHealthy")
+    const waits = Effect.gen(function* () {
+      yield* environment("b", { templateRef: { name: "other" } })
+      const [record] = yield* slices("b")
+      yield* says(Slice, record?.metadata.name ?? "", "at_capacity")
+    })
+    const { mend, name } = yield* leftover(berth, waits)
+
+    const { message } = yield* says(SharedComponent, "postgres", "Stalled", "SlicesHealthy")
+    assert.include(message, name)
+    yield* ready(SharedComponent, "postgres")
+    yield* ready(Environment, "a")
+    const [waiting] = yield* slices("b")
+    const told = yield* says(Slice, waiting?.metadata.name ?? "", "at_capacity_stalled").pipe(woken)
+    assert.include(told.message, "see the condition SlicesHealthy of postgres")
+    yield* until(Environment, { name: "b", namespace: management }, (found) =>
+      found?.status?.components?.[0]?.message === told.message ? true : undefined
+    )
+
+    // Its script runs again: that is all that changes.
+    yield* scripts.decide(() => "runs")
+    yield* edit(Slice, name, { metadata: { annotations: { "berth.dev/retry": "0" } } })
+    yield* says(SharedComponent, "postgres", "Healthy", "SlicesHealthy")
+    yield* mend
+    yield* ready(Environment, "b")
+  })
+
+  story("P17, S6: a shared component and its provider are stalled with what keeps them, and go after it", function* () {
+    const berth = yield* started
+    const { environment, gone, ready, remove, says, slices } = berth
+    const { mend, name } = yield* leftover(berth)
+    yield* environment("b", { templateRef: { name: "other" } })
+    yield* ready(Environment, "b")
+    const [used] = yield* slices("b")
+
+    yield* remove(SharedComponentProvider, "postgres")
+    yield* says(SharedComponentProvider, "postgres", "held_by_shared_components")
+    yield* remove(SharedComponent, "postgres")
+
+    const message = yield* stalled(berth, SharedComponent, "postgres", "slices_not_removed")
+    assert.strictEqual(message, `Kept by slices that cannot be removed: ${name}. See the conditions of each Slice.`)
+    const told = yield* stalled(berth, SharedComponentProvider, "postgres", "shared_components_not_removed").pipe(woken)
+    assert.include(told, "cannot be removed: postgres.")
+    yield* mend
+    const held = yield* says(SharedComponent, "postgres", "held_by_slices")
+    assert.include(held.message, used?.metadata.name ?? "none")
+    yield* says(SharedComponentProvider, "postgres", "held_by_shared_components")
+    yield* remove(Environment, "b")
+    yield* gone(SharedComponent, "postgres")
+    yield* gone(SharedComponentProvider, "postgres")
   })
 
   story(
