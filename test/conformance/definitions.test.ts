@@ -215,5 +215,18 @@ conform("definitions", {
     yield* api.define(rich)
     yield* api.merge(`${definitions}/gadgets.{group}`, { spec: { scope: "Cluster" } })
     yield* api.merge(`${definitions}/gadgets.{group}`, { spec: { versions: [] } })
+  }),
+  "T3, T4: custom kinds take a finalizer without a domain": run(function* (api: Api) {
+    yield* api.define(gadgets())
+    const named = (...finalizers: ReadonlyArray<string>) => ({ metadata: { name: "g", finalizers } })
+
+    for (const finalizer of ["", "-x", "a/b/c", "Bad.Domain/x"]) {
+      yield* api.post(`${path}?dryRun=All`, gadget("g", {}, named(finalizer)))
+    }
+    yield* api.post(path, gadget("g", {}, named("finalizers.fluxcd.io", "orphan")))
+    yield* api.merge(`${path}/g`, named("finalizers.fluxcd.io", "nothing"))
+    yield* api.merge(`${path}/g`, named("-x"))
+    yield* api.apply(`${path}/g`, "one", { apiVersion: "{group}/v1", kind: "Gadget", ...named("more") })
+    yield* api.merge(`${path}/g`, { metadata: { finalizers: null } })
   })
 })

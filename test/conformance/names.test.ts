@@ -81,5 +81,13 @@ conform("names", {
       kind: "ConfigMap",
       metadata: { name: "a", namespace: "other" }
     })
+  }),
+  "T3, T4: an update minds its kind's own idea of a name": run(function* (api: Api) {
+    yield* api.post(`${rbac}/roles`, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: { name: "a:b" }
+    })
+    yield* api.merge(`${rbac}/roles/a:b`, { metadata: { labels: { x: "y" } } })
   })
 })

@@ -251,5 +251,32 @@ conform("objects", {
   "T3, T4: a strategic merge patch is for built-in kinds": run(function* (api: Api) {
     yield* api.post("~/configmaps", configMap("a"))
     yield* api.send("PATCH", "~/configmaps/a", { data: { y: "2", x: null } }, { type: types.strategic })
+  }),
+  "T3, T4: most built-in kinds take a finalizer without a domain only of Kubernetes' own": run(function* (api: Api) {
+    const metadata = { name: "a", finalizers: ["finalizers.fluxcd.io"] }
+    const own = { name: "a", finalizers: ["orphan"] }
+    yield* api.post("~/configmaps", configMap("a", { metadata }))
+    yield* api.post("~/configmaps?dryRun=All", configMap("a", { metadata: own }))
+    yield* api.post("~/configmaps", configMap("a"))
+    yield* api.merge("~/configmaps/a", { metadata })
+    yield* api.merge("~/configmaps/a", { metadata: { finalizers: ["-x"] } })
+
+    const others: ReadonlyArray<readonly [apiVersion: string, kind: string, plural: string, more: object]> = [
+      ["coordination.k8s.io/v1", "Lease", "leases", { spec: { holderIdentity: "a" } }],
+      ["rbac.authorization.k8s.io/v1", "Role", "roles", {}],
+      ["discovery.k8s.io/v1", "EndpointSlice", "endpointslices", { addressType: "IPv4", endpoints: [] }],
+      ["policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", { spec: { minAvailable: 1 } }]
+    ]
+    for (const [apiVersion, kind, plural, more] of others) {
+      const path = `/apis/${apiVersion}/namespaces/{ns}/${plural}`
+      yield* api.post(`${path}?dryRun=All`, { apiVersion, kind, metadata, ...more })
+    }
+    const involvedObject = { kind: "ConfigMap", namespace: "{ns}", name: "a" }
+    yield* api.post("~/events?dryRun=All", { apiVersion: "v1", kind: "Event", metadata, involvedObject })
+    yield* api.post("/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations?dryRun=All", {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { ...metadata, name: "berth-conformance" }
+    })
   })
 })

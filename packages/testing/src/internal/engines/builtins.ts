@@ -10,7 +10,7 @@ import type { Cause } from "./causes.ts"
 import { checkCrd } from "./crdCheck.ts"
 import { validateConfigMap, validateSecret } from "./dataValidation.ts"
 import { isObject, type JsonObject, objectOf } from "./json.ts"
-import { validateMetadata } from "./metadataValidation.ts"
+import { type MetadataRules, validateMetadata } from "./metadataValidation.ts"
 import { validateNamespaceName, validatePathSegment, validateSubdomain } from "./names.ts"
 import {
   validateBudget,
@@ -65,15 +65,33 @@ const RULES: { readonly [kind: string]: Rules } = {
   "CustomResourceDefinition.apiextensions.k8s.io": { check: checkCrd }
 }
 
+const ADMISSION = "admissionregistration.k8s.io"
+
+/** Built-in kinds that take any finalizer, as custom kinds do: their metadata is not checked by the rules of the core group. */
+const ANY_FINALIZER = new Set([
+  "Event",
+  "PodDisruptionBudget.policy",
+  "Lease.coordination.k8s.io",
+  "CustomResourceDefinition.apiextensions.k8s.io",
+  `MutatingWebhookConfiguration.${ADMISSION}`,
+  `ValidatingAdmissionPolicy.${ADMISSION}`,
+  `ValidatingAdmissionPolicyBinding.${ADMISSION}`,
+  `ValidatingWebhookConfiguration.${ADMISSION}`
+])
+
 const NOTHING: Rules = {}
+
+const rulesOf = (kind: string): Rules => (Object.hasOwn(RULES, kind) ? (RULES[kind] ?? NOTHING) : NOTHING)
+
+/** What the metadata of a built-in kind has to be like. */
+export const metadataRules = (kind: string): MetadataRules => ({
+  name: rulesOf(kind).name ?? validateSubdomain,
+  standardFinalizers: !ANY_FINALIZER.has(kind)
+})
 
 /** What is wrong with an object, after its defaults; `old` is the stored object of an update. */
 export const validateBuiltin = (kind: string, object: unknown, old?: unknown): ReadonlyArray<Cause> => {
-  const rules = Object.hasOwn(RULES, kind) ? (RULES[kind] ?? NOTHING) : NOTHING
   const checked = objectOf(object)
   const before = isObject(old) ? old : undefined
-  return [
-    ...validateMetadata(checked, { name: rules.name ?? validateSubdomain }, before),
-    ...(rules.check?.(checked, before) ?? [])
-  ]
+  return [...validateMetadata(checked, metadataRules(kind), before), ...(rulesOf(kind).check?.(checked, before) ?? [])]
 }

@@ -15,6 +15,8 @@ const STANDARD_FINALIZERS = new Set(["orphan", "foregroundDeletion", "kubernetes
 export interface MetadataRules {
   /** What an object of the kind may be called; defaults to a DNS subdomain. */
   readonly name?: (name: string) => ReadonlyArray<string>
+  /** Whether a finalizer without a domain has to be one of Kubernetes' own; default: false, as for custom kinds. */
+  readonly standardFinalizers?: boolean
 }
 
 /** What is wrong with an object's metadata; `old` is the stored object of an update. */
@@ -26,8 +28,8 @@ export const validateMetadata = (object: unknown, rules: MetadataRules = {}, old
     ...validateLabels(metadata["labels"], "metadata.labels"),
     ...validateAnnotations(metadata["annotations"]),
     ...validateOwners(metadata["ownerReferences"]),
-    ...validateFinalizers(metadata["finalizers"]),
-    ...(old === undefined ? [] : validateUnchanged(metadata, objectOf(at(old, "metadata"))))
+    ...validateFinalizers(metadata["finalizers"], rules.standardFinalizers ?? false),
+    ...(old === undefined ? [] : validateMetadataChange(object, old))
   ]
 }
 
@@ -65,12 +67,11 @@ const validateAnnotations = (annotations: unknown): ReadonlyArray<Cause> => {
 
 const byteLength = (text: string): number => new TextEncoder().encode(text).length
 
-const validateFinalizers = (finalizers: unknown): ReadonlyArray<Cause> =>
+const validateFinalizers = (finalizers: unknown, standard: boolean): ReadonlyArray<Cause> =>
   arrayOf(finalizers).flatMap((raw, index) => {
     const finalizer = stringOf(raw)
     const wrong = validateLabelKey(finalizer).map((why) => invalid("metadata.finalizers", finalizer, why))
-    const isQualified = finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
-    return isQualified
+    return !standard || finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
       ? wrong
       : [
           ...wrong,
@@ -81,6 +82,21 @@ const validateFinalizers = (finalizers: unknown): ReadonlyArray<Cause> =>
           )
         ]
   })
+
+/** What is accepted of a custom object's new finalizers, but better said otherwise. */
+export const finalizerWarnings = (object: unknown, old?: unknown): ReadonlyArray<string> => {
+  const before = arrayOf(at(old, "metadata", "finalizers"))
+  const added = arrayOf(at(object, "metadata", "finalizers"))
+    .filter(isString)
+    .filter((finalizer) => !before.includes(finalizer))
+  return [...new Set(added)]
+    .toSorted()
+    .filter((finalizer) => !finalizer.includes("/") && !STANDARD_FINALIZERS.has(finalizer))
+    .map((finalizer) => {
+      const path = finalizer.includes(".") ? " including a path (/)" : ""
+      return `metadata.finalizers: ${JSON.stringify(finalizer)}: prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`
+    })
+}
 
 const validateOwners = (owners: unknown): ReadonlyArray<Cause> => {
   const references = arrayOf(owners).filter(isObject)
@@ -124,7 +140,10 @@ const validateOwner = (reference: JsonObject): ReadonlyArray<Cause> => {
 const FIXED = ["name", "namespace", "uid", "creationTimestamp"]
 const OWN = ["deletionTimestamp", "deletionGracePeriodSeconds"]
 
-const validateUnchanged = (metadata: JsonObject, old: JsonObject): ReadonlyArray<Cause> => {
+/** What an update changes in the metadata that no update may. */
+export const validateMetadataChange = (object: unknown, before: unknown): ReadonlyArray<Cause> => {
+  const metadata = objectOf(at(object, "metadata"))
+  const old = objectOf(at(before, "metadata"))
   const isChanged = (key: string) => !equal(metadata[key], old[key])
   const causes = [
     ...FIXED.filter((key) => has(old, key) && isChanged(key)),

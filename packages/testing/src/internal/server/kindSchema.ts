@@ -1,11 +1,18 @@
 /**
  * What the schema and the rules of a kind say about an object, for custom and built-in kinds alike.
  */
-import { blankBuiltin, builtinSchema, decodeBuiltin, prepareBuiltin, validateBuiltin } from "../engines/builtins.ts"
+import {
+  blankBuiltin,
+  builtinSchema,
+  decodeBuiltin,
+  metadataRules,
+  prepareBuiltin,
+  validateBuiltin
+} from "../engines/builtins.ts"
 import { wrongQuantity } from "../engines/builtinQuantities.ts"
 import { unknownOf } from "../engines/builtinUnknown.ts"
 import { wrongTime } from "../engines/builtinTimes.ts"
-import { validateMetadata } from "../engines/metadataValidation.ts"
+import { finalizerWarnings, validateMetadata, validateMetadataChange } from "../engines/metadataValidation.ts"
 import type { Schema } from "../engines/schema.ts"
 import { typeFault } from "../engines/typeFaults.ts"
 import type { Cause } from "./apiError.ts"
@@ -44,11 +51,15 @@ export const objectCauses = (
   warnings: Array<string>
 ): ReadonlyArray<Cause> => {
   const tolerated = ({ field, message }: Cause) => void warnings.push(`${field}: ${message}`)
-  // The real server checks the metadata of an update twice, and tells twice what it found.
-  const again = old === undefined ? [] : validateMetadata(object, {}, old)
-  return resource.custom === undefined
-    ? [...again, ...validateBuiltin(nameOf(resource), object, old)]
-    : [...again, ...validateMetadata(object, {}, old), ...resource.custom.validate(object, old, tolerated)]
+  const { custom } = resource
+  const rules = custom === undefined ? metadataRules(nameOf(resource)) : {}
+  // The real server checks the metadata of an update twice, and tells twice what it found; of a custom kind, only what may not change.
+  const metadata = old === undefined ? [] : validateMetadata(object, rules, old)
+  if (custom === undefined) return [...metadata, ...validateBuiltin(nameOf(resource), object, old)]
+  const again = old === undefined ? validateMetadata(object) : validateMetadataChange(object, old)
+  const found = [...metadata, ...again, ...custom.validate(object, old, tolerated)]
+  if (found.length === 0) warnings.push(...finalizerWarnings(object, old))
+  return found
 }
 
 /** What the schema of a custom kind refuses. @internal */
