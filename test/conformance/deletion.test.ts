@@ -3,6 +3,7 @@ import type { Api } from "./support/api.ts"
 import { conform } from "./support/conform.ts"
 import { configMap } from "./support/kinds.ts"
 import { at, textAt } from "./support/normal.ts"
+import { deleteOptions, envelope, field, numberField } from "./support/protobuf.ts"
 
 const run = Effect.fnUntraced
 const held = (name: string) => configMap(name, { metadata: { name, finalizers: ["example.com/held"] } })
@@ -15,6 +16,7 @@ const ownedBy = (name: string, owner: unknown, more: object = {}) =>
       ]
     }
   })
+const type = "application/vnd.kubernetes.protobuf"
 const isGone = ({ status }: { readonly status: number }) => status === 404
 
 conform("deletion", {
@@ -149,5 +151,62 @@ conform("deletion", {
     yield* api.merge("~/configmaps/held", { metadata: { finalizers: null } })
     yield* api.until("/api/v1/namespaces/{ns}", isGone)
     yield* api.get("/api/v1/namespaces/{ns}")
+  }),
+  "T3, T4: the options of a delete may be protobuf, as clients in Go send them": run(function* (api: Api) {
+    const { body } = yield* api.post("~/configmaps", configMap("a"))
+    const uid = textAt(body, "metadata.uid")
+    const remove = (message: string) => api.send("DELETE", "~/configmaps/a", deleteOptions(message), { type })
+
+    yield* remove(field(2, field(1, "00000000-0000-0000-0000-000000000000")))
+    yield* remove(field(5, "All"))
+    yield* remove(field(4, "Foreground") + field(5, "All"))
+    yield* remove(field(4, "Later"))
+    yield* remove(field(4, "Orphan") + numberField(3, 1))
+    yield* remove(numberField(1, 0) + field(2, field(1, uid)) + field(4, "Background"))
+    yield* api.get("~/configmaps/a")
+    yield* api.quietly("POST", "~/configmaps", configMap("a"))
+    yield* remove("")
+    yield* api.quietly("POST", "~/configmaps", configMap("a"))
+    const selected = "~/configmaps?fieldSelector=metadata.name%3Da"
+    const { status } = yield* api.quietly("DELETE", selected, deleteOptions(field(4, "Background")), { type })
+    yield* api.note("a delete of several", status)
+    yield* api.get("~/configmaps/a")
+  }),
+  "T3, T4: of options in protobuf unknown fields are passed over, and the type may be that of any group": run(
+    function* (api: Api) {
+      const remove = (sent: string) => api.send("DELETE", "~/configmaps/a?dryRun=All", sent, { type })
+      const dryRun = field(5, "All")
+      yield* api.post("~/configmaps", configMap("a"))
+      const double = String.fromCodePoint(13 * 8 + 1)
+      const group = String.fromCodePoint(12 * 8 + 3)
+      const groupEnd = String.fromCodePoint(12 * 8 + 4)
+      const float = String.fromCodePoint(11 * 8 + 5)
+      const unknown = `${field(9, "x")}${numberField(10, 7)}${double}12345678${float}1234${group}${group}${groupEnd}${groupEnd}`
+
+      yield* remove(deleteOptions(unknown + dryRun))
+      const twice = field(2, field(1, "00000000-0000-0000-0000-000000000000")) + field(2, field(2, "1"))
+      yield* remove(deleteOptions(twice + dryRun))
+      yield* remove(envelope("apps/v1", "DeleteOptions", dryRun))
+      yield* remove(envelope("meta.k8s.io/v1", "DeleteOptions", dryRun))
+      yield* remove(`k8s\u0000${field(2, dryRun)}`)
+    }
+  ),
+  "T3, T4: malformed options of a delete are a bad request": run(function* (api: Api) {
+    const remove = (sent: string) => api.send("DELETE", "~/configmaps/a", sent, { type })
+    yield* api.post("~/configmaps", configMap("a"))
+
+    yield* remove("{}")
+    yield* remove("k8s")
+    yield* remove("k8s\u0000")
+    yield* remove("k8s\u0000\u000A\u007F")
+    yield* remove(deleteOptions(field(4, "Background").slice(0, -1)))
+    yield* remove(deleteOptions(numberField(4, 1)))
+    yield* remove(deleteOptions(field(1, "1")))
+    yield* remove(deleteOptions("\u0007"))
+    yield* remove(deleteOptions("\u000C"))
+    yield* remove(envelope("v1", "ConfigMap", ""))
+    yield* api.send("DELETE", "~/configmaps/a", "{}", { type: "text/plain" })
+    yield* api.send("DELETE", "~/configmaps/a", "{}", { type: "application/x-www-form-urlencoded" })
+    yield* api.get("~/configmaps/a")
   })
 })

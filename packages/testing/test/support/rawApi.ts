@@ -29,6 +29,7 @@ export const namesOf = (answer: Answer): ReadonlyArray<unknown> => {
 }
 
 export interface Sent {
+  /** Text and bytes are sent as they are, anything else as JSON. */
   readonly body?: unknown
   readonly type?: string
   readonly accept?: string
@@ -59,6 +60,9 @@ const parsed = (text: string): unknown => {
   }
 }
 
+const isAsItIs = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
+  typeof body === "string" || body instanceof Uint8Array
+
 const request = (url: string, method: string, path: string, sent: Sent) =>
   Effect.promise((signal) =>
     fetch(`${url}${path}`, {
@@ -69,9 +73,7 @@ const request = (url: string, method: string, path: string, sent: Sent) =>
         ...(sent.accept === undefined ? {} : { accept: sent.accept }),
         ...(sent.token === undefined ? {} : { authorization: `Bearer ${sent.token}` })
       },
-      ...(sent.body === undefined
-        ? {}
-        : { body: typeof sent.body === "string" ? sent.body : JSON.stringify(sent.body) })
+      ...(sent.body === undefined ? {} : { body: isAsItIs(sent.body) ? sent.body : JSON.stringify(sent.body) })
     })
   )
 

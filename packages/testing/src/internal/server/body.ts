@@ -6,7 +6,7 @@ import { type ApiError, badRequest, causes, invalid, unsupportedMediaType } from
 import { checkFields, checkTypes } from "./fieldValidation.ts"
 import { at, fields, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
-import { decodeProtobuf } from "./protobuf.ts"
+import { decodeDeleteOptions, decodeProtobuf } from "./protobuf.ts"
 import type { ApiRequest, Target, WriteOptions } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { apiVersionOf } from "./served.ts"
@@ -37,9 +37,25 @@ export const parseBody = (request: ApiRequest, what: string): unknown => {
   }
 }
 
-/** A body that may be absent, such as that of a delete. @internal */
+/** A body that may be absent. @internal */
 export const optionalBody = (request: ApiRequest, what: string): Fields =>
   request.body.trim() === "" ? {} : fields(parseBody(request, what))
+
+const checkMedia = (request: ApiRequest): void => {
+  const media = mediaOf(request.contentType)
+  if (media !== "" && !mediaTypes.includes(media)) {
+    throw unsupportedMediaType(mediaTypes)
+  }
+}
+
+/** The options in the body of a delete, which may be absent. @internal */
+export const deleteBody = (request: ApiRequest): Fields => {
+  if (request.bytes.length === 0) return {}
+  checkMedia(request)
+  return mediaOf(request.contentType) === protobuf
+    ? decodeDeleteOptions(request.bytes)
+    : optionalBody(request, "DeleteOptions")
+}
 
 const refuseType = (resource: Resource, apiVersion: string, kind: string, why: string): ApiError =>
   badRequest(
@@ -117,10 +133,8 @@ export const objectOf = (target: Target, sent: unknown): Obj => {
 
 /** @internal */
 export const objectIn = (target: Target, request: ApiRequest, options: WriteOptions): Obj => {
+  checkMedia(request)
   const media = mediaOf(request.contentType)
-  if (media !== "" && !mediaTypes.includes(media) && media !== "application/x-www-form-urlencoded") {
-    throw unsupportedMediaType(mediaTypes)
-  }
   const body = parseBody(request, target.resource.kind)
   checkTypes(target.resource, fields(body))
   checkFields(target.resource, fields(body), options, media.endsWith("json") ? request.body : undefined)

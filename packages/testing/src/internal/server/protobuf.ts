@@ -1,97 +1,104 @@
 /**
- * Reads the protobuf bodies that `kubectl create` and `kubectl auth` send, for the kinds that they send most.
+ * Reads the protobuf bodies that clients in Go insist on: the options of a delete, and the objects that `kubectl create` and
+ * `kubectl auth` send most.
  */
 import { badRequest } from "./apiError.ts"
 import type { Fields } from "./json.ts"
-import { messages, type Message } from "./protobufMessages.ts"
+import { messages, type Field } from "./protobufMessages.ts"
+import { entriesOf, wireTypes, type Entry } from "./protobufWire.ts"
 
-interface Entry {
-  readonly field: number
-  readonly value: number | Buffer
+const textOf = (value: unknown): string => (Buffer.isBuffer(value) ? value.toString() : "")
+
+const timeOf = (bytes: Buffer): string | null => {
+  const seconds = entriesOf("Time", bytes).find(({ field }) => field === 1)?.value
+  return typeof seconds === "number" ? new Date(seconds * 1000).toISOString() : null
 }
 
-const varint = (bytes: Buffer, start: number): readonly [number, number] => {
-  let value = 0
-  let scale = 1
-  let at = start
-  for (;;) {
-    const byte = bytes[at] ?? 0
-    at += 1
-    value += (byte & 0x7f) * scale
-    scale *= 128
-    if (byte < 0x80) return [value, at]
-  }
-}
-
-const entriesOf = (bytes: Buffer): ReadonlyArray<Entry> => {
-  const entries: Array<Entry> = []
-  let at = 0
-  while (at < bytes.length) {
-    const [tag, afterTag] = varint(bytes, at)
-    const [value, afterValue] = varint(bytes, afterTag)
-    if (tag % 8 === 2)
-      entries.push({ field: Math.floor(tag / 8), value: bytes.subarray(afterValue, afterValue + value) })
-    else if (tag % 8 === 0) entries.push({ field: Math.floor(tag / 8), value })
-    else throw badRequest("the protobuf body has a field of an unknown wire type")
-    at = tag % 8 === 2 ? afterValue + value : afterValue
-  }
-  return entries
-}
-
-const textOf = (value: number | Buffer | undefined): string => (Buffer.isBuffer(value) ? value.toString() : "")
-
-const scalar = (type: string, value: number | Buffer): unknown => {
+/** `before` is what came of the field earlier: a message that comes twice is both together. */
+const scalar = (type: string, value: number | Buffer, before: unknown): unknown => {
   if (!Buffer.isBuffer(value)) return type === "bool" ? value !== 0 : value
   switch (type) {
     case "text":
       return value.toString()
     case "bytes":
       return value.toString("base64")
-    case "time": {
-      const seconds = entriesOf(value).find(({ field }) => field === 1)?.value
-      return typeof seconds === "number" ? new Date(seconds * 1000).toISOString() : null
-    }
-    default: {
-      const message = messages[type]
-      return message === undefined ? null : decode(message, value)
-    }
+    case "time":
+      return timeOf(value)
+    default:
+      return decode(type, value, before as Fields | undefined)
   }
 }
 
 const pair = (type: string, bytes: Buffer): readonly [string, unknown] => {
-  const entries = entriesOf(bytes)
+  const entries = entriesOf("Entry", bytes)
   const value = entries.find(({ field }) => field === 2)?.value
-  return [textOf(entries.find(({ field }) => field === 1)?.value), scalar(type, value ?? Buffer.alloc(0))]
+  return [textOf(entries.find(({ field }) => field === 1)?.value), scalar(type, value ?? Buffer.alloc(0), undefined)]
 }
 
-const decode = (message: Message, bytes: Buffer): Fields => {
-  const result: Record<string, unknown> = {}
-  for (const { field, value } of entriesOf(bytes)) {
-    const known = message[field]
+const isNumber = ({ repeated, type }: Field): boolean => repeated === "no" && (type === "bool" || type === "int")
+
+const checkWireType = (known: Field, { wireType }: Entry): void => {
+  if (wireType === (isNumber(known) ? wireTypes.varint : wireTypes.bytes)) return
+  const name = `${known.name.slice(0, 1).toUpperCase()}${known.name.slice(1)}`
+  throw badRequest(`proto: wrong wireType = ${wireType} for field ${name}`)
+}
+
+const decode = (messageName: string, bytes: Buffer, before: Fields = {}): Fields => {
+  const result: Record<string, unknown> = { ...before }
+  for (const entry of entriesOf(messageName, bytes)) {
+    const known = messages[messageName]?.[entry.field]
     if (known === undefined) continue
+    checkWireType(known, entry)
     const { name, repeated, type } = known
-    if (repeated === "list") result[name] = [...((result[name] as ReadonlyArray<unknown>) ?? []), scalar(type, value)]
-    else if (repeated === "map" && Buffer.isBuffer(value)) {
+    const { value } = entry
+    if (repeated === "list") {
+      result[name] = [...((result[name] as ReadonlyArray<unknown>) ?? []), scalar(type, value, undefined)]
+    } else if (repeated === "map" && Buffer.isBuffer(value)) {
       const [key, one] = pair(type, value)
       result[name] = { ...(result[name] as Fields), [key]: one }
-    } else result[name] = scalar(type, value)
+    } else result[name] = scalar(type, value, result[name])
   }
   return result
 }
 
-const magic = "k8s\u0000"
+const magic = Buffer.from("k8s\u0000")
+
+/** An object and its type, before anything is known of its fields. */
+interface Envelope {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly raw: Buffer
+}
+
+const envelopeOf = (body: Buffer): Envelope => {
+  if (!body.subarray(0, magic.length).equals(magic)) {
+    throw badRequest(
+      `provided data does not appear to be a protobuf message, expected prefix [${[...magic.values()].join(" ")}]`
+    )
+  }
+  if (body.length === magic.length) throw badRequest("empty body")
+  const found = (name: string, bytes: Buffer, field: number): Buffer => {
+    const value = entriesOf(name, bytes).findLast((entry) => entry.field === field)?.value
+    return Buffer.isBuffer(value) ? value : Buffer.alloc(0)
+  }
+  const envelope = body.subarray(magic.length)
+  const type = found("Unknown", envelope, 1)
+  return {
+    apiVersion: textOf(found("TypeMeta", type, 1)),
+    kind: textOf(found("TypeMeta", type, 2)),
+    raw: found("Unknown", envelope, 2)
+  }
+}
 
 /** The object in a protobuf body; undefined for a kind that is not known here. @internal */
 export const decodeProtobuf = (body: Buffer): Fields | undefined => {
-  if (body.subarray(0, magic.length).toString() !== magic) throw badRequest("the body is no protobuf of Kubernetes")
-  const envelope = entriesOf(body.subarray(magic.length))
-  const inner = (field: number): Buffer => {
-    const value = envelope.find((entry) => entry.field === field)?.value
-    return Buffer.isBuffer(value) ? value : Buffer.alloc(0)
-  }
-  const type = entriesOf(inner(1))
-  const kind = textOf(type.find(({ field }) => field === 2)?.value)
-  const message = messages[kind]
-  if (message === undefined) return undefined
-  return { apiVersion: textOf(type.find(({ field }) => field === 1)?.value), kind, ...decode(message, inner(2)) }
+  const { apiVersion, kind, raw } = envelopeOf(body)
+  return messages[kind] === undefined ? undefined : { apiVersion, kind, ...decode(kind, raw) }
+}
+
+/** The options in the body of a delete, of any group or of none. @internal */
+export const decodeDeleteOptions = (body: Buffer): Fields => {
+  const { apiVersion, kind, raw } = envelopeOf(body)
+  if (kind === "" || kind === "DeleteOptions") return decode("DeleteOptions", raw)
+  throw badRequest(`no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`)
 }

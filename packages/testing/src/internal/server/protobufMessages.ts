@@ -2,7 +2,8 @@
  * Which field of a protobuf message is which field of the object.
  */
 
-interface Field {
+/** @internal */
+export interface Field {
   readonly name: string
   /** `text`, `bytes`, `bool`, `int`, `time`, or the name of a message. */
   readonly type: string
@@ -47,6 +48,15 @@ export const messages: Readonly<Record<string, Message>> = {
     6: "controller: bool",
     7: "blockOwnerDeletion: bool"
   }),
+  DeleteOptions: message({
+    1: "gracePeriodSeconds: int",
+    2: "preconditions: Preconditions",
+    3: "orphanDependents: bool",
+    4: "propagationPolicy",
+    5: "dryRun: [text]",
+    6: "ignoreStoreReadErrorWithClusterBreakingPotential: bool"
+  }),
+  Preconditions: message({ 1: "uid", 2: "resourceVersion" }),
   Namespace: message({ 1: "metadata: ObjectMeta" }),
   ConfigMap: message({ 1: "metadata: ObjectMeta", 2: "data: {text}", 3: "binaryData: {bytes}", 4: "immutable: bool" }),
   Secret: message({

@@ -4,7 +4,7 @@
 import { json, type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
 import { ApiError, methodNotAllowed, noSuchResource } from "./apiError.ts"
-import { objectIn, optionalBody } from "./body.ts"
+import { deleteBody, objectIn } from "./body.ts"
 import { create } from "./creating.ts"
 import { deleteAnswer, deleteOptions, remove } from "./deletion.ts"
 import { type Obj } from "./json.ts"
@@ -19,7 +19,7 @@ import { existing, update } from "./updating.ts"
 
 const deleteCollection = (api: Api, target: Target, request: ApiRequest): Answer => {
   const { dryRun } = writeOptions(request, "DeleteOptions")
-  const options = deleteOptions(optionalBody(request, "DeleteOptions"), request.query, dryRun)
+  const options = deleteOptions(deleteBody(request), request.query, dryRun)
   const page = listPage(api, target, request)
   for (const { metadata } of page.items) {
     try {
@@ -60,7 +60,7 @@ const orphansPods =
 
 const deleteOne = (api: Api, target: Target, request: ApiRequest): Answer => {
   const { dryRun } = writeOptions(request, "DeleteOptions")
-  const options = deleteOptions(optionalBody(request, "DeleteOptions"), request.query, dryRun)
+  const options = deleteOptions(deleteBody(request), request.query, dryRun)
   if (target.resource.storage === "batch/jobs" && options.policy === undefined) request.warnings.push(orphansPods)
   const answer = deleteAnswer(target.resource, remove(api, target, options))
   const { warnings } = request
