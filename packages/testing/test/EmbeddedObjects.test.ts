@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { core, definitions, namesOf, scenario, widget, widgets, widgetsPath } from "./support/rawApi.ts"
 
 const configMaps = `${core}/configmaps`
+const clusterRoles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 const deployments = "/apis/apps/v1/namespaces/default/deployments"
 
 const deployment = {
@@ -111,6 +112,23 @@ describe("The embedded cluster's objects", () => {
         assert.strictEqual(new Set(made.map((answer) => answer.at("metadata.name"))).size, 20)
       })
     )
+  )
+
+  it.effect("T3: no two clusters share a UID, not even those of the namespaces that every cluster has", () =>
+    Effect.gen(function* () {
+      const paths = ["/api/v1/namespaces", "/api/v1/configmaps", "/api/v1/serviceaccounts", clusterRoles]
+      const uids = scenario((api) =>
+        Effect.map(Effect.all(paths.map((path) => api.get(path))), (lists) =>
+          lists.flatMap((list) => [...list.text.matchAll(/"uid":"([^"]+)"/gu)].map(([, uid]) => uid))
+        )
+      )
+
+      const one = yield* uids
+      const other = yield* uids
+
+      assert.isAtLeast(one.length, 4 + 4 + 4 + 1)
+      assert.strictEqual(new Set([...one, ...other]).size, one.length + other.length)
+    })
   )
 
   it.effect("T3: a delete with preconditions spares another object of the same name", () =>
