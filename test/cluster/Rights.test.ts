@@ -116,6 +116,23 @@ const startOperator = Effect.gen(function* () {
   return { operator, read }
 })
 
+/** Reads until the answer is so. Where it never is, what was answered and what the operator said tell why. */
+const until = (
+  { operator, read }: Effect.Success<typeof startOperator>,
+  path: string,
+  so: (answer: { readonly isOk: boolean; readonly text: string }) => boolean
+) => {
+  let last = ""
+  return read(path).pipe(
+    Effect.tap(({ text }) => Effect.sync(() => (last = text))),
+    Effect.repeat({ until: so, schedule: soon }),
+    Effect.timeoutOrElse({
+      duration: "45 seconds",
+      orElse: () => Effect.die(new Error(`${path} says: ${last}\nThe operator said: ${operator.output()}`))
+    })
+  )
+}
+
 describe.skipIf(candidate === undefined)("On a real API server", () => {
   it.live("K20: a right that is missing is named by kind and verb, and the controller goes on once it is given", () =>
     Effect.gen(function* () {
@@ -163,11 +180,9 @@ describe.skipIf(candidate === undefined)("On a real API server", () => {
         yield* definitions
         const whole = yield* client.get(Builtin.ClusterRole, { name: account.name })
         yield* client.update(Builtin.ClusterRole, withoutSecrets(whole))
-        const { operator, read } = yield* startOperator
-        const named = yield* Effect.repeat(read("/readyz"), {
-          until: ({ text }) => text.includes("secrets: Forbidden"),
-          schedule: soon
-        })
+        const started = yield* startOperator
+        const { operator, read } = started
+        const named = yield* until(started, "/readyz", ({ text }) => text.includes("secrets: Forbidden"))
         const { text: metrics } = yield* read("/metrics")
 
         yield* client.patch(
@@ -175,7 +190,7 @@ describe.skipIf(candidate === undefined)("On a real API server", () => {
           { name: account.name },
           { type: "merge", patch: { rules: whole.rules ?? [] } }
         )
-        yield* Effect.repeat(read("/readyz"), { until: ({ isOk }) => isOk, schedule: soon })
+        yield* until(started, "/readyz", ({ isOk }) => isOk)
         const before = operator.output().length
         const ref = { name: "alone", namespace: account.namespace }
         const components = [{ name: "app", env: { GREETING: "hello {{ .Env.Name }}" } }]

@@ -12,8 +12,9 @@ import { Client } from "@berth/kube/Client"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import type { Crd } from "@berth/kube/Crd"
 import type { KubeError } from "@berth/kube/KubeError"
+import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
-import { Effect, Layer, Schedule, type Scope } from "effect"
+import { Effect, Layer, Option, Schedule, type Scope } from "effect"
 import { randomBytes } from "node:crypto"
 import * as Await from "./Await.ts"
 import * as Cluster from "./Cluster.ts"
@@ -97,8 +98,8 @@ export const namespace: Effect.Effect<string, KubeError, Client | Scope.Scope> =
 
 /**
  * Makes a kind known to the cluster, and waits until its objects are served. When the scope closes the definition is
- * deleted, and with it every object of the kind; that it is gone is waited for, 10 s at most. A definition that was there
- * already is brought up to date and stays.
+ * deleted, and with it every object of the kind; that it is gone is waited for, 8 s at most, after which the log names what
+ * holds it. A definition that was there already is brought up to date and stays; one that is on its way out is waited for first.
  *
  * **Caveats**
  * - An object that a finalizer holds keeps the definition, for as long as nothing takes the finalizer off.
@@ -110,16 +111,16 @@ export const definition: (crd: Crd) => Effect.Effect<void, KubeError, Client | S
   function* (crd) {
     const client = yield* Client
     const ref = { name: crd.metadata.name }
-    const wasThere = yield* client.get(Builtin.CustomResourceDefinition, ref).pipe(
-      Effect.as(true),
-      Effect.catchTag("NotFound", () => Effect.succeed(false))
-    )
+    const type = typeOf(crd)
+    const stays = yield* isThereToStay(ref)
     const removed = Effect.andThen(
       client.delete(Builtin.CustomResourceDefinition, ref),
       Await.gone(Builtin.CustomResourceDefinition, ref)
     )
     yield* Effect.acquireRelease(client.apply(Builtin.CustomResourceDefinition, crd, { force: true }), () =>
-      wasThere ? Effect.void : Effect.ignore(Effect.timeout(removed, "10 seconds"))
+      stays
+        ? Effect.void
+        : removed.pipe(Effect.timeoutOrElse({ duration: "8 seconds", orElse: () => heldUp(type) }), Effect.ignore)
     )
     yield* Await.until(
       Builtin.CustomResourceDefinition,
@@ -127,16 +128,39 @@ export const definition: (crd: Crd) => Effect.Effect<void, KubeError, Client | S
       ({ status }) =>
         status?.conditions?.some(({ status, type }) => type === "Established" && status === "True") ?? false
     )
-    const { group, names, scope, versions } = crd.spec
-    const type = ResourceType.make({
-      group,
-      version: versions[0]?.name ?? "",
-      kind: names.kind,
-      plural: names.plural,
-      scope
-    })
     // Between the acceptance and the first answer for the kind lies a moment, about which no event tells.
     const soon = Schedule.spaced("20 millis")
     yield* Effect.retry(client.list(type), { while: ({ _tag }) => _tag === "NotFound", schedule: soon })
   }
 )
+
+const typeOf = ({ spec: { group, names, scope, versions } }: Crd): ResourceType.ResourceType =>
+  ResourceType.make({ group, version: versions[0]?.name ?? "", kind: names.kind, plural: names.plural, scope })
+
+/** One that is being deleted still serves its kind, and then is gone whatever is applied to it meanwhile. */
+const isThereToStay = Effect.fnUntraced(function* (ref: { readonly name: string }) {
+  const client = yield* Client
+  const found = yield* Effect.catchTag(
+    Effect.asSome(client.get(Builtin.CustomResourceDefinition, ref)),
+    "NotFound",
+    () => Effect.succeedNone
+  )
+  if (Option.isNone(found)) return false
+  if (found.value.metadata.deletionTimestamp === undefined) return true
+  yield* Await.gone(Builtin.CustomResourceDefinition, ref)
+  return false
+})
+
+const namesMax = 3
+
+/** A test that ended before its controller had let go of everything. */
+const heldUp = Effect.fnUntraced(function* (type: ResourceType.ResourceType) {
+  const client = yield* Client
+  const { items } = yield* client.list(type)
+  const held = items
+    .slice(0, namesMax)
+    .map(({ metadata }) => `${KubeObject.key(metadata)} by ${metadata.finalizers?.join(", ") ?? "nothing"}`)
+  yield* Effect.logWarning(
+    `The definition of ${ResourceType.qualified(type)} is still there, since finalizers hold objects: ${held.join("; ")}`
+  )
+})

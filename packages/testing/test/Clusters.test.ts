@@ -2,7 +2,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Kind from "@berth/kube/Kind"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Result, Schema } from "effect"
+import { Deferred, Effect, Fiber, Result, Schema, Stream } from "effect"
 import * as Await from "../src/Await.ts"
 import * as Cluster from "../src/Cluster.ts"
 import * as Clusters from "../src/Clusters.ts"
@@ -35,6 +35,32 @@ describe("Clusters", () => {
         ["existing", "existing"]
       ])
     }).pipe(Effect.provide(Cluster.embedded()))
+  )
+
+  it.live("T11: a definition that is on its way out is waited for, and made anew", () =>
+    Effect.gen(function* () {
+      const client = yield* Client
+      const crd = Kind.crd(Widget)
+      const definition = client.get(Builtin.CustomResourceDefinition, { name: crd.metadata.name })
+      const held = { name: "held", namespace: "default" }
+      const before = yield* client.apply(Builtin.CustomResourceDefinition, crd, { force: true })
+      yield* client.create(Widget, { metadata: { ...held, finalizers: ["example.com/held"] }, spec: { size: "small" } })
+      yield* client.delete(Builtin.CustomResourceDefinition, { name: crd.metadata.name })
+
+      const looked = yield* Deferred.make<void>()
+      const watched = Client.of({
+        ...client,
+        watch: (...given) => Stream.onStart(client.watch(...given), Deferred.succeed(looked, undefined))
+      })
+      const waiting = yield* Effect.forkChild(Effect.provideService(Clusters.definition(crd), Client, watched))
+      yield* Deferred.await(looked)
+      yield* client.patch(Widget, held, { type: "merge", patch: { metadata: { finalizers: null } } })
+      yield* Fiber.join(waiting)
+
+      const { metadata } = yield* definition
+      assert.isUndefined(metadata.deletionTimestamp)
+      assert.notStrictEqual(metadata.uid, before.metadata.uid)
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
   )
 
   it.effect("T11: a namespace and a definition go with the scope, on a cluster that stays", () =>
