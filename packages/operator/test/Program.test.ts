@@ -21,7 +21,7 @@ describe("berth run", () => {
       yield* Operator.namespaces
       const operator = yield* Operator.start(yield* Operator.kubeconfig)
 
-      const before = yield* operator.until("/readyz", ({ body }) => body.includes("NotFound"))
+      const before = yield* operator.until("/readyz", ({ body }) => body.includes("environments.berth.dev: NotFound"))
       const alive = yield* operator.get("/livez")
       yield* Operator.definitions
       const after = yield* operator.until("/readyz", ({ status }) => status === 200)
