@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 
 /** Packages are tested from their sources, without a build. */
@@ -8,8 +9,8 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    // Most files wait for processes and clocks: one core to spare, as is the default, would be half of two.
-    maxWorkers: "100%",
+    // Most files wait for processes and clocks now and then: one more than there are cores keeps these busy.
+    maxWorkers: availableParallelism() + 1,
     include: [
       "packages/*/test/**/*.test.ts",
       "examples/*/test/**/*.test.ts",
