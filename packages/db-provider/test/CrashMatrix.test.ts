@@ -1,6 +1,7 @@
 /** Every statement of a tenant's life is a place to die: before it, while it runs, and before its answer arrives. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Exit } from "effect"
+import * as Disposition from "@berth/provisioners/Disposition"
+import { Effect, Exit, Schedule } from "effect"
 import * as Registry from "../src/Registry.ts"
 import * as ShardServer from "../src/ShardServer.ts"
 import * as TenantClosing from "../src/TenantClosing.ts"
@@ -15,6 +16,16 @@ const create: Work = (server, tenant) => TenantCreation.create(server, tenant, S
 const close: Work = (server, tenant) => TenantClosing.close(server, tenant)
 const drop: Work = (server, tenant) => TenantDrop.drop(server, tenant)
 
+/**
+ * As a manager does. A statement whose connection was cut may still run, and get there between the next attempt's look and its
+ * statement.
+ */
+const again = {
+  times: 5,
+  while: (error: unknown) => Disposition.isProvisionError(error) && error._tag === "Transient",
+  schedule: Schedule.spaced("20 millis")
+}
+
 /** Does the work with one cut, and again until it succeeds; returns the messages of the first attempt. */
 const survive = Effect.fnUntraced(function* (
   changes: ShardBench.Changes,
@@ -28,7 +39,7 @@ const survive = Effect.fnUntraced(function* (
   const first = yield* Effect.exit(work(server, tenant))
   assert.strictEqual(Exit.isFailure(first), cut !== undefined, `${cut?.moment} ${cut?.at}: ${plan.sent.at(-1)}`)
   const messages = [...plan.sent]
-  if (cut !== undefined) yield* work(server, tenant)
+  if (cut !== undefined) yield* Effect.retry(work(server, tenant), again)
   return messages
 }, Effect.scoped)
 
