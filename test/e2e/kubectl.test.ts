@@ -28,19 +28,30 @@ const makeKubectl = Effect.gen(function* () {
       Effect.sync(() => spawn("kubectl", [...own, ...words])),
       (running) => Effect.sync(() => void running.kill())
     )
-    const printed = yield* Queue.unbounded<string>()
+    const news = yield* Queue.unbounded<void>()
     const ended = yield* Deferred.make<void>()
     let output = ""
+    let unread = ""
     const hear = (chunk: Buffer) => {
       output += chunk.toString()
-      Queue.offerUnsafe(printed, chunk.toString())
+      unread += chunk.toString()
+      Queue.offerUnsafe(news, undefined)
     }
     child.stdout.on("data", hear)
     child.stderr.on("data", hear)
     child.once("close", () => Deferred.doneUnsafe(ended, Effect.void))
+    /** kubectl writes a table cell by cell: a line may come in any number of pieces. */
+    const isSaid = (text: RegExp) =>
+      Effect.sync(() => {
+        const found = text.exec(unread)
+        if (found !== null) unread = unread.slice(found.index + found[0].length)
+        return found !== null
+      })
     /** Fails when it ends before it has said so, or is silent for too long. */
     const says = (text: RegExp) =>
-      Effect.repeat(Queue.take(printed), { until: (said) => text.test(said) }).pipe(
+      isSaid(text).pipe(
+        Effect.tap((said) => (said ? Effect.void : Queue.take(news))),
+        Effect.repeat({ until: (said) => said }),
         Effect.timeoutOption("20 seconds"),
         Effect.map(Option.isSome),
         Effect.raceFirst(Effect.as(Deferred.await(ended), false)),
