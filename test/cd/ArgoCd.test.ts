@@ -17,7 +17,7 @@ import { driverSuite } from "../../packages/provisioners/test/support/cd/driverS
 import { argoRecords, namespace } from "../../packages/provisioners/test/support/cd/fakeArgoCd.ts"
 import { deprovisioned, provisioned, scene, Tool } from "../../packages/provisioners/test/support/cd/tool.ts"
 import { catalogues } from "./support/charts.ts"
-import { answers, defined, freePorts, pause, paused, started } from "./support/processes.ts"
+import { answers, defined, pause, paused, started } from "./support/processes.ts"
 import { built, buildTimeoutMs } from "./support/programs.ts"
 
 const candidate = Clusters.each().find(({ kind }) => kind === "existing")
@@ -58,7 +58,7 @@ const controllers = Effect.gen(function* () {
   const folder = yield* LocalProcess.temporaryFolder("berth-argocd")
   const { kubeconfigFile } = yield* Cluster.Cluster
   const kubeconfig = yield* kubeconfigFile
-  const [redis = 0, repo = 0, repoMetrics = 0, metrics = 0] = yield* freePorts(4)
+  const [redis = 0, repo = 0, repoMetrics = 0, metrics = 0] = yield* LocalProcess.freePorts(4)
   const env = {
     KUBECONFIG: kubeconfig,
     PATH: `${argocd}:${helm}:/usr/bin:/bin`,

@@ -15,7 +15,7 @@ import { fluxRecords } from "../../packages/provisioners/test/support/cd/fluxRec
 import { outcome } from "../../packages/provisioners/test/support/cd/outcome.ts"
 import { provisioned, scene, Tool, until } from "../../packages/provisioners/test/support/cd/tool.ts"
 import { catalogues } from "./support/charts.ts"
-import { answers, defined, freePorts, pause, paused, started } from "./support/processes.ts"
+import { answers, defined, pause, paused, started } from "./support/processes.ts"
 import { built, buildTimeoutMs } from "./support/programs.ts"
 import { registry } from "./support/registry.ts"
 
@@ -38,7 +38,7 @@ const controllers = Effect.gen(function* () {
     TMPDIR: folder,
     PATH: "/usr/bin:/bin"
   }
-  const [storage, ...ports] = yield* freePorts(5)
+  const [storage, ...ports] = yield* LocalProcess.freePorts(5)
   const common = (metrics = 0, health = 0) => [
     "--watch-all-namespaces",
     "--enable-leader-election=false",

@@ -20,7 +20,6 @@
  */
 import { generateKeyPairSync } from "node:crypto"
 import { mkdir, writeFile } from "node:fs/promises"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
@@ -33,6 +32,7 @@ import * as etcd from "./internal/controlPlane/etcd.ts"
 import * as flags from "./internal/controlPlane/flags.ts"
 import * as pki from "./internal/controlPlane/pki.ts"
 import { kubeconfigOf } from "./internal/controlPlane/kubeconfig.ts"
+import { freePorts } from "./internal/freePorts.ts"
 import * as LocalProcess from "./internal/process.ts"
 import { pause } from "./internal/realTime.ts"
 
@@ -170,27 +170,6 @@ const until = <R>(part: Part, look: Effect.Effect<boolean, unknown, R>): Effect.
   )
   return Effect.raceFirst(looking(looksMax), ended)
 }
-
-/** Ports that are free now. Somebody else may take one before it is used: then the part says so and the start fails. */
-const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
-  Effect.promise(async () => {
-    const servers = await Promise.all(
-      Array.from(
-        { length: count },
-        () =>
-          new Promise<ReturnType<typeof createServer>>((resolve) => {
-            const server = createServer()
-            server.listen(0, "127.0.0.1", () => resolve(server))
-          })
-      )
-    )
-    const ports = servers.map((server) => {
-      const address = server.address()
-      return typeof address === "object" && address !== null ? address.port : 0
-    })
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-    return ports
-  })
 
 const write = (path: string, text: string) => Effect.promise(() => writeFile(path, text, { mode: 0o600 }))
 

@@ -20,7 +20,7 @@ import * as Connection from "@berth/kube/Connection"
 import { Clock, Context, Duration, Effect, FiberSet, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import type { AddressInfo } from "node:net"
-import type { LogSource, Time } from "./internal/server/api.ts"
+import type { LogQuery, LogSource, Time } from "./internal/server/api.ts"
 import { administrator } from "./internal/server/authorization.ts"
 import { selfSigned } from "./internal/server/certificate.ts"
 import { kubeconfigOf } from "./internal/server/kubeconfig.ts"
@@ -68,18 +68,7 @@ export interface Options {
  * @category models
  * @since 0.1.0
  */
-export interface LogOptions {
-  /** Absent: the only container. */
-  readonly container: string | undefined
-  /** Whether to go on with what is still to be written. */
-  readonly follow: boolean
-  /** Whether the log before the last restart is wanted. */
-  readonly previous: boolean
-  readonly timestamps: boolean
-  readonly tailLines: number | undefined
-  readonly limitBytes: number | undefined
-  readonly sinceSeconds: number | undefined
-}
+export interface LogOptions extends LogQuery {}
 
 /**
  * What only a cluster in the same process can do, beside what every cluster does.

@@ -10,6 +10,7 @@
  *
  * @since 0.1.0
  */
+import * as ports from "./internal/freePorts.ts"
 import * as process from "./internal/process.ts"
 
 /**
@@ -60,3 +61,14 @@ export const spawn = process.spawn
  * @since 0.1.0
  */
 export const temporaryFolder = process.temporaryFolder
+
+/**
+ * So many different ports of 127.0.0.1 that are free now.
+ *
+ * **Caveats**
+ * - Somebody else may take one before it is used: a server that takes its port itself (port 0) has no such moment.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const freePorts = ports.freePorts

@@ -1,5 +1,4 @@
 /** Programs of a CD tool, for as long as the tests last. */
-import { createServer } from "node:net"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import * as Await from "@berth/testing/Await"
@@ -12,19 +11,6 @@ import { parseAllDocuments } from "yaml"
 
 /** Gives a tool time to act. */
 export const pause: Effect.Effect<void> = Effect.promise(() => sleep(200))
-
-/** Ports that are free now. */
-export const freePorts = (count: number): Effect.Effect<ReadonlyArray<number>> =>
-  Effect.promise(async () => {
-    const servers = Array.from({ length: count }, () => createServer())
-    await Promise.all(servers.map((server) => new Promise<void>((done) => server.listen(0, "127.0.0.1", done))))
-    const ports = servers.map((server) => {
-      const address = server.address()
-      return typeof address === "object" && address !== null ? address.port : 0
-    })
-    await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-    return ports
-  })
 
 /** Whether a server says there that it is ready. */
 export const answers = (url: string): Promise<boolean> =>

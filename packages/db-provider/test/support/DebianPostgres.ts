@@ -1,7 +1,6 @@
 /** The PostgreSQL 15 of Debian, where the machine has it, as a server of its own for a test. */
 import { randomBytes } from "node:crypto"
 import { chownSync, existsSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import * as Postgres from "@berth/testing/Postgres"
@@ -23,14 +22,6 @@ const account = (): { readonly uid: number; readonly gid: number } | undefined =
   const [, , uid, gid] = line?.split(":") ?? []
   return { uid: Number(uid), gid: Number(gid) }
 }
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 const environment = { LC_ALL: "C", TZ: "UTC", PATH: "/usr/bin:/bin" }
 
@@ -68,7 +59,7 @@ const start = Effect.gen(function* () {
     onOutput: () => undefined
   })
   yield* initdb.ended
-  const port = yield* freePort
+  const [port = 0] = yield* LocalProcess.freePorts(1)
   const ready = yield* Deferred.make<void>()
   let output = ""
   yield* LocalProcess.spawn({

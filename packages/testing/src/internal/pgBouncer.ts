@@ -1,8 +1,8 @@
 /** PgBouncer of this machine, in front of a PostgreSQL server. */
 import { chownSync, existsSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { Data, Deferred, Effect, type Scope } from "effect"
+import { freePorts } from "./freePorts.ts"
 import { findAccount, type NoUserToRunAs, StartFailed } from "./postgresServer.ts"
 import * as LocalProcess from "./process.ts"
 
@@ -22,14 +22,6 @@ export interface Upstream {
   readonly port: number
   readonly superuser: { readonly user: string; readonly password: string }
 }
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
@@ -69,7 +61,7 @@ export const start = Effect.fnUntraced(function* (
   // It does not run as root.
   const account = yield* findAccount
   const folder = yield* LocalProcess.temporaryFolder("berth-pgbouncer")
-  const port = yield* freePort
+  const [port = 0] = yield* freePorts(1)
   const [users, config] = [join(folder, "users.txt"), join(folder, "pgbouncer.ini")]
   yield* Effect.sync(() => {
     const { password, user } = upstream.superuser

@@ -2,9 +2,9 @@
  * The processes of an embedded PostgreSQL: which binaries, as which user, in which folder, on which port.
  */
 import { chownSync, constants, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { basename, dirname, join } from "node:path"
 import { Data, Deferred, Effect, Exit, Scope } from "effect"
+import { freePorts } from "./freePorts.ts"
 import * as LocalProcess from "./process.ts"
 
 /** No PostgreSQL binaries for this machine are installed. */
@@ -153,15 +153,6 @@ const initialise = Effect.fnUntraced(function* (
   return yield* code === 0 ? Effect.void : new StartFailed({ program: "initdb", why: text })
 })
 
-/** A port that was free a moment ago: another program may still take it first, so that a start is tried again. */
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer()
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : 0)))
-  })
-})
-
 /** Fast and forgetful: the data never outlives the server. Files instead of shared memory, so that the folder is all there is. */
 const settings: Readonly<Record<string, string>> = {
   listen_addresses: "127.0.0.1",
@@ -186,7 +177,7 @@ const startOnce = Effect.fnUntraced(function* (
   account: Account,
   options: ServerOptions
 ): Effect.fn.Return<number, StartFailed | LocalProcess.SpawnFailed, Scope.Scope> {
-  const port = yield* freePort
+  const [port = 0] = yield* freePorts(1)
   const output = tail()
   const ready = yield* Deferred.make<void>()
   const all = Object.entries({ ...settings, ...options.settings, port: String(port) })

@@ -12,10 +12,13 @@ export interface Time {
   readonly after: (ms: number, run: () => void) => () => void
 }
 
-/** What `kubectl logs` asks for. @internal */
+/** What `kubectl logs` asks for. */
 export interface LogQuery {
+  /** Absent: the only container. */
   readonly container: string | undefined
+  /** Whether to go on with what is still to be written. */
   readonly follow: boolean
+  /** Whether the log before the last restart is wanted. */
   readonly previous: boolean
   readonly timestamps: boolean
   readonly tailLines: number | undefined
