@@ -2,24 +2,15 @@
 import * as Conditions from "@berth/kube/Conditions"
 import * as Kind from "@berth/kube/Kind"
 import * as Manager from "@berth/provisioners/Manager"
-import { Duration, Schema, SchemaTransformation } from "effect"
+import { Schema } from "effect"
+
+export { age, ready, reason } from "@berth/kube/Columns"
+export { ObjectName, optional, Span } from "@berth/kube/Kind"
 
 const { described } = Kind
 
 /** Names may be shown: what has one of these shapes is an identifier, which failures' messages take. */
 const identifier = Schema.brand("Identifier")
-
-/** Documents a field that may be left out. */
-export const optional = <S extends Schema.Top>(text: string, schema: S) => Schema.optionalKey(described(text)(schema))
-
-/** The name of an object, as the API server takes it. */
-export const ObjectName = Kind.Text(1, 253)
-  .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u))
-  .pipe(identifier)
-
-export const Uid = Kind.Text(1, 128)
-  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/u))
-  .pipe(identifier)
 
 /** What a consumer calls its database: a part of a URL's path as it stands. */
 export const ExternalId = Kind.Text(1, 128)
@@ -43,7 +34,7 @@ export const Host = Kind.Text(1, 253)
 
 /** A reference to one key of a Secret in the release namespace: whoever may write these kinds can reach no other Secret. */
 export const SecretKeyRef = Schema.Struct({
-  name: ObjectName.pipe(described("The name of the Secret, in the release namespace.")),
+  name: Kind.ObjectName.pipe(described("The name of the Secret, in the release namespace.")),
   key: Kind.Text(1, 253)
     .check(Schema.isPattern(/^[-._a-zA-Z0-9]+$/u))
     .pipe(described("Which of its keys."))
@@ -51,8 +42,8 @@ export const SecretKeyRef = Schema.Struct({
 
 export const ObjectRef = (what: string) =>
   Schema.Struct({
-    name: ObjectName.pipe(described(`The name of the ${what}.`)),
-    uid: Uid.pipe(described("Its UID: another object of this name is not this one."))
+    name: Kind.ObjectName.pipe(described(`The name of the ${what}.`)),
+    uid: Kind.Uid.pipe(described("Its UID: another object of this name is not this one."))
   })
 
 const labelValue = Kind.Text(0, 63).check(Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/u))
@@ -71,34 +62,6 @@ export const Selector = Schema.Struct({
   matchLabels: Labels.pipe(described("Labels that a shard must have, all of them."), Kind.withDefault({}))
 })
 
-const unitSeconds: ReadonlyMap<string, number> = new Map([
-  ["d", 86_400],
-  ["h", 3_600],
-  ["m", 60],
-  ["s", 1]
-])
-
-const spanFrom = (text: string): Duration.Duration =>
-  Duration.seconds(
-    [...text.matchAll(/([0-9]+)([dhms])/gu)].reduce(
-      (sum, [, count, unit]) => sum + Number(count) * (unitSeconds.get(unit ?? "") ?? 0),
-      0
-    )
-  )
-
-/** A length of time such as `36h` or `1d12h`, as people write it in manifests. */
-export const Span = Kind.Text(2, 32)
-  .check(Schema.isPattern(/^(?:[0-9]{1,9}(?:d|h|m|s))+$/u))
-  .pipe(
-    Schema.decodeTo(
-      Schema.Duration,
-      SchemaTransformation.transform({
-        decode: spanFrom,
-        encode: (duration) => `${Math.max(0, Math.ceil(Duration.toSeconds(duration)))}s`
-      })
-    )
-  )
-
 /** The part of a status that every kind has. */
 export const statusFields = {
   ...Manager.statusFields,
@@ -109,16 +72,3 @@ export const statusFields = {
 }
 
 export const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
-
-/** The column that every kind ends with. */
-export const age = { name: "Age", path: ".metadata.creationTimestamp", type: "date" } as const
-
-/** The column that says whether an object is ready. */
-export const ready = { name: "Ready", path: ".status.conditions[?(@.type=='Ready')].status" } as const
-
-/** Why it is not, shown by `kubectl get -o wide`. */
-export const reason = {
-  name: "Reason",
-  path: ".status.conditions[?(@.type=='Ready')].reason",
-  priority: 1
-} as const

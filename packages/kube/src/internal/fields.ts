@@ -1,5 +1,5 @@
 /** What the fields of a kind are made of. Annotations go to the encoded side, where they survive transformations and defaults. */
-import { DateTime, Effect, Schema, SchemaTransformation } from "effect"
+import { DateTime, Duration, Effect, Schema, SchemaTransformation } from "effect"
 import { saidElsewhere } from "./structuralAudit.ts"
 import { isNode, json, unbounded as mark } from "./structuralNode.ts"
 
@@ -31,6 +31,15 @@ const alsoHere = <T>(accepts: (value: T) => boolean, expected: string) =>
  * @since 0.1.0
  */
 export const described = (description: string): Annotate => annotate({ description })
+
+/**
+ * Documents a field that may be left out.
+ *
+ * @category annotations
+ * @since 0.1.0
+ */
+export const optional = <S extends Schema.Top>(description: string, schema: S) =>
+  Schema.optionalKey(described(description)(schema))
 
 /**
  * One default for both sides: the API server writes it, and the decoder supplies it to objects that are older than it.
@@ -214,6 +223,63 @@ export const Time = Schema.String.check(Schema.isPattern(rfc3339)).pipe(
  */
 export const Text = (min: number, max: number) =>
   Schema.String.check(Schema.isMinCodePoints(min), Schema.isMaxCodePoints(max))
+
+/** Names may be shown: what has one of these shapes is an identifier, which failures' messages take. */
+const identifier = Schema.brand("Identifier")
+
+/**
+ * The name of an object, as the API server takes it: a DNS subdomain of at most 253 characters.
+ *
+ * @category fields
+ * @since 0.1.0
+ */
+export const ObjectName = Text(1, 253)
+  .check(Schema.isPattern(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/u))
+  .pipe(identifier)
+
+/**
+ * The UID of an object: at most 128 characters.
+ *
+ * @category fields
+ * @since 0.1.0
+ */
+export const Uid = Text(1, 128)
+  .check(Schema.isPattern(/^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$/u))
+  .pipe(identifier)
+
+const unitSeconds: ReadonlyMap<string, number> = new Map([
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+  ["s", 1]
+])
+
+const spanFrom = (text: string): Duration.Duration =>
+  Duration.seconds(
+    [...text.matchAll(/([0-9]+)([dhms])/gu)].reduce(
+      (sum, [, count, unit]) => sum + Number(count) * (unitSeconds.get(unit ?? "") ?? 0),
+      0
+    )
+  )
+
+/**
+ * A length of time such as `36h` or `1d12h`, as people write it in manifests; in days, hours, minutes and seconds. It is written in
+ * seconds, rounded up.
+ *
+ * @category fields
+ * @since 0.1.0
+ */
+export const Span = Text(2, 32)
+  .check(Schema.isPattern(/^(?:[0-9]{1,9}(?:d|h|m|s))+$/u))
+  .pipe(
+    Schema.decodeTo(
+      Schema.Duration,
+      SchemaTransformation.transform({
+        decode: spanFrom,
+        encode: (duration) => `${Math.max(0, Math.ceil(Duration.toSeconds(duration)))}s`
+      })
+    )
+  )
 
 /**
  * A port: 1 to 65535.
