@@ -16,8 +16,8 @@
  *
  * @since 0.1.0
  */
-import * as Builtin from "@berth/kube/Builtin"
-import { Client } from "@berth/kube/Client"
+import * as AtomicConfigMap from "@berth/kube/AtomicConfigMap"
+import type { Client } from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import { Effect, Option, Schema } from "effect"
 
@@ -27,12 +27,7 @@ import { Effect, Option, Schema } from "effect"
  * @category models
  * @since 0.1.0
  */
-export interface Book {
-  /** Of the ConfigMap. */
-  readonly name: string
-  readonly namespace: string
-  /** Of the shard or consumer: an object of the same name that came later is another one. */
-  readonly uid: string
+export interface Book extends AtomicConfigMap.Place {
   /** The members that have a place by their records, read from the API server: asked only where the count is not known. */
   readonly members: Effect.Effect<ReadonlyArray<string>, KubeError.KubeError, Client>
 }
@@ -192,69 +187,27 @@ const recounted = (book: Book, { entering, leaving }: Content): Effect.Effect<Co
     }
   })
 
-const field = "ledger"
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Content))
 
-interface Found {
-  readonly object: Option.Option<Builtin.ConfigMap>
-  /** None where there is no ledger that can be used. */
-  readonly content: Option.Option<Content>
+const format: AtomicConfigMap.Format<Content> = {
+  annotation: ownerAnnotation,
+  field: "ledger",
+  decode,
+  encode: ({ entering, leaving, settled }) => JSON.stringify({ settled, entering, leaving }),
+  // Enough for every replica to lose a race against every other one; what changes faster than this is somebody else's fault.
+  attemptsMax: 12
 }
-
-const read = Effect.fnUntraced(function* (book: Book): Effect.fn.Return<Found, KubeError.KubeError, Client> {
-  const client = yield* Client
-  const object = yield* client.get(Builtin.ConfigMap, { name: book.name, namespace: book.namespace }).pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
-  )
-  const content = Option.flatMap(object, ({ data, metadata }) =>
-    metadata.annotations?.[ownerAnnotation] === book.uid ? decode(data?.[field]) : Option.none()
-  )
-  return { object, content }
-})
 
 const empty: Content = { settled: 0, entering: [], leaving: [] }
 
 const look = (book: Book): Effect.Effect<Content, KubeError.KubeError, Client> =>
-  Effect.flatMap(read(book), ({ content }) =>
-    Option.match(content, { onNone: () => recounted(book, empty), onSome: (found) => Effect.succeed(found) })
+  Effect.flatMap(AtomicConfigMap.read(format, book), ({ value }) =>
+    Option.match(value, { onNone: () => recounted(book, empty), onSome: Effect.succeed })
   )
-
-/** Enough for every replica to lose a race against every other one; a ledger that changes faster than this is somebody else's fault. */
-const attemptsMax = 12
 
 type Decision<A> = readonly [A, Content]
 
-const change = Effect.fnUntraced(function* <A>(
+const change = <A>(
   book: Book,
   decide: (content: Content) => Effect.Effect<Decision<A>, KubeError.KubeError, Client>
-): Effect.fn.Return<A, KubeError.KubeError, Client> {
-  for (let attempt = 1; ; attempt++) {
-    const found = yield* read(book)
-    const before = Option.isSome(found.content) ? found.content.value : yield* recounted(book, empty)
-    const [result, after] = yield* decide(before)
-    if (Option.isSome(found.content) && isSame(before, after)) return result
-    const written = yield* Effect.result(write(book, found.object, after))
-    if (written._tag === "Success") return result
-    const lost =
-      written.failure._tag === "Conflict" ||
-      written.failure._tag === "AlreadyExists" ||
-      written.failure._tag === "NotFound"
-    if (!lost || attempt >= attemptsMax) return yield* written.failure
-  }
-})
-
-const isSame = (a: Content, b: Content): boolean => JSON.stringify(a) === JSON.stringify(b)
-
-const write = Effect.fnUntraced(function* (book: Book, object: Option.Option<Builtin.ConfigMap>, content: Content) {
-  const client = yield* Client
-  const { entering, leaving, settled } = content
-  const data = { [field]: JSON.stringify({ settled, entering, leaving }) }
-  if (Option.isNone(object)) {
-    const metadata = { name: book.name, namespace: book.namespace, annotations: { [ownerAnnotation]: book.uid } }
-    return yield* client.create(Builtin.ConfigMap, { metadata, data })
-  }
-  const { metadata } = object.value
-  const annotations = { ...metadata.annotations, [ownerAnnotation]: book.uid }
-  return yield* client.update(Builtin.ConfigMap, { ...object.value, metadata: { ...metadata, annotations }, data })
-})
+): Effect.Effect<A, KubeError.KubeError, Client> => AtomicConfigMap.change(format, book, recounted(book, empty), decide)

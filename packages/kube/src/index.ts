@@ -1,4 +1,5 @@
 export * as Access from "./Access.ts"
+export * as AtomicConfigMap from "./AtomicConfigMap.ts"
 export * as Builtin from "./Builtin.ts"
 export * as Cache from "./Cache.ts"
 export * as Caches from "./Caches.ts"

@@ -16,6 +16,7 @@
  *
  * @since 0.1.0
  */
+import * as AtomicConfigMap from "@berth/kube/AtomicConfigMap"
 import * as Builtin from "@berth/kube/Builtin"
 import type { Change } from "@berth/kube/Change"
 import { Client } from "@berth/kube/Client"
@@ -28,12 +29,7 @@ import { Effect, Option, Schema } from "effect"
  * @category models
  * @since 0.1.0
  */
-export interface Book {
-  /** Of the ConfigMap. */
-  readonly name: string
-  readonly namespace: string
-  /** Of the shared component. */
-  readonly uid: string
+export interface Book extends AtomicConfigMap.Place {
   /** The UIDs of the records that have a place, read from the API server: asked only where the ledger has to be made. */
   readonly members: Effect.Effect<ReadonlyArray<string>, KubeError.KubeError, Client>
 }
@@ -60,8 +56,8 @@ export const reserve = (
   placesMax: number
 ): Effect.Effect<boolean, KubeError.KubeError, Client> =>
   change(book, (members) => {
-    if (members.includes(member)) return { members, result: true }
-    return members.length < placesMax ? { members: [...members, member], result: true } : { members, result: false }
+    if (members.includes(member)) return [true, members]
+    return members.length < placesMax ? [true, [...members, member]] : [false, members]
   })
 
 /**
@@ -72,9 +68,7 @@ export const reserve = (
  */
 export const release = (book: Book, member: string): Effect.Effect<void, KubeError.KubeError, Client> =>
   Effect.flatMap(holds(book, member), (isMember) =>
-    isMember
-      ? Effect.asVoid(change(book, (members) => ({ members: members.filter((each) => each !== member), result: true })))
-      : Effect.void
+    isMember ? change(book, (members) => [undefined, members.filter((each) => each !== member)]) : Effect.void
   )
 
 /**
@@ -104,7 +98,7 @@ export const forget = Effect.fn("Ledger.forget")(function* (
  * @since 0.1.0
  */
 export const holds = (book: Book, member: string): Effect.Effect<boolean, KubeError.KubeError, Client> =>
-  Effect.map(read(book), (found) => Option.exists(found.members, (members) => members.includes(member)))
+  Effect.map(read(book), ({ value }) => Option.exists(value, (members) => members.includes(member)))
 
 /**
  * Keeps only the members that `keep` says still have a record, and returns those that it dropped.
@@ -117,11 +111,11 @@ export const audit = (
   keep: (member: string) => Effect.Effect<boolean, KubeError.KubeError, Client>
 ): Effect.Effect<ReadonlyArray<string>, KubeError.KubeError, Client> =>
   Effect.gen(function* () {
-    const { members } = yield* read(book)
-    if (Option.isNone(members)) return []
-    const gone = yield* Effect.filter(members.value, (member) => Effect.map(keep(member), (kept) => !kept))
+    const { value } = yield* read(book)
+    if (Option.isNone(value)) return []
+    const gone = yield* Effect.filter(value.value, (member) => Effect.map(keep(member), (kept) => !kept))
     if (gone.length === 0) return []
-    return yield* change(book, (now) => ({ members: now.filter((each) => !gone.includes(each)), result: gone }))
+    return yield* change(book, (now) => [gone, now.filter((each) => !gone.includes(each))])
   })
 
 /**
@@ -136,67 +130,20 @@ export const isGivenBack = ({ _tag, object, previous }: Change<Builtin.ConfigMap
 const Members = Schema.fromJsonString(
   Schema.Array(Schema.String.check(Schema.isMaxLength(64))).check(Schema.isMaxLength(1000))
 )
-const decodeMembers = Schema.decodeUnknownOption(Members)
-const encodeMembers = (members: ReadonlyArray<string>): string => JSON.stringify(members)
 
 /** Of one line: a member is added or removed at the cost of one field. */
 const field = "members"
 
-interface Found {
-  readonly object: Option.Option<Builtin.ConfigMap>
-  /** None where there is no ledger that can be used. */
-  readonly members: Option.Option<ReadonlyArray<string>>
+const format: AtomicConfigMap.Format<ReadonlyArray<string>> = {
+  annotation: ownerAnnotation,
+  field,
+  decode: Schema.decodeUnknownOption(Members),
+  encode: (members) => JSON.stringify(members),
+  // Enough for every replica to lose a race against every other one; what changes faster than this is somebody else's fault.
+  attemptsMax: 8
 }
 
-const read = Effect.fnUntraced(function* (book: Book): Effect.fn.Return<Found, KubeError.KubeError, Client> {
-  const client = yield* Client
-  const object = yield* client.get(Builtin.ConfigMap, { name: book.name, namespace: book.namespace }).pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
-  )
-  const members = Option.flatMap(object, ({ data, metadata }) =>
-    metadata.annotations?.[ownerAnnotation] === book.uid ? decodeMembers(data?.[field]) : Option.none()
-  )
-  return { object, members }
-})
+const read = (book: Book) => AtomicConfigMap.read(format, book)
 
-/** Enough for every replica to lose a race against every other one; a ledger that changes faster than this is somebody else's fault. */
-const attemptsMax = 8
-
-const change = Effect.fnUntraced(function* <A>(
-  book: Book,
-  decide: (members: ReadonlyArray<string>) => { readonly members: ReadonlyArray<string>; readonly result: A }
-): Effect.fn.Return<A, KubeError.KubeError, Client> {
-  for (let attempt = 1; ; attempt++) {
-    const found = yield* read(book)
-    const before = Option.isSome(found.members) ? found.members.value : yield* book.members
-    const { members, result } = decide(before)
-    if (Option.isSome(found.members) && sameMembers(members, found.members.value)) return result
-    const written = yield* Effect.result(write(book, found.object, members))
-    if (written._tag === "Success") return result
-    const lost =
-      written.failure._tag === "Conflict" ||
-      written.failure._tag === "AlreadyExists" ||
-      written.failure._tag === "NotFound"
-    if (!lost || attempt >= attemptsMax) return yield* Effect.fail(written.failure)
-  }
-})
-
-const sameMembers = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean =>
-  a.length === b.length && a.every((member, index) => member === b[index])
-
-const write = Effect.fnUntraced(function* (
-  book: Book,
-  object: Option.Option<Builtin.ConfigMap>,
-  members: ReadonlyArray<string>
-) {
-  const client = yield* Client
-  const data = { [field]: encodeMembers(members) }
-  if (Option.isNone(object)) {
-    const metadata = { name: book.name, namespace: book.namespace, annotations: { [ownerAnnotation]: book.uid } }
-    return yield* client.create(Builtin.ConfigMap, { metadata, data })
-  }
-  const { metadata } = object.value
-  const annotations = { ...metadata.annotations, [ownerAnnotation]: book.uid }
-  return yield* client.update(Builtin.ConfigMap, { ...object.value, metadata: { ...metadata, annotations }, data })
-})
+const change = <A>(book: Book, decide: (members: ReadonlyArray<string>) => readonly [A, ReadonlyArray<string>]) =>
+  AtomicConfigMap.change(format, book, book.members, (members) => Effect.sync(() => decide(members)))

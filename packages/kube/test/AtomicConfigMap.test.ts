@@ -1,0 +1,106 @@
+import * as AtomicConfigMap from "@berth/kube/AtomicConfigMap"
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import * as Cluster from "@berth/testing/Cluster"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Option } from "effect"
+
+const format: AtomicConfigMap.Format<number> = {
+  annotation: "example.com/owner-uid",
+  field: "count",
+  decode: (text) => (typeof text === "string" && /^\d+$/u.test(text) ? Option.some(Number(text)) : Option.none()),
+  encode: String,
+  attemptsMax: 3
+}
+const ref = { name: "counter", namespace: "default" }
+const place = { ...ref, uid: "one" }
+const none = Effect.succeed(0)
+const increment = (value: number) => Effect.succeed([value, value + 1] as const)
+const found = Effect.map(AtomicConfigMap.read(format, place), ({ value }) => Option.getOrUndefined(value))
+const removed = Client.use((client) => client.delete(Builtin.ConfigMap, ref))
+
+/** Adds one, while somebody else does something before each of the first writes. */
+const disturbed = <E>(times: number, other: Effect.Effect<unknown, E, Client>) => {
+  const judged: Array<number> = []
+  const decide = (value: number) => {
+    judged.push(value)
+    return Effect.as(judged.length <= times ? Effect.orDie(other) : Effect.void, [value, value + 1] as const)
+  }
+  return Effect.map(Effect.result(AtomicConfigMap.change(format, place, none, decide)), ({ _tag }) => ({
+    _tag,
+    judged
+  }))
+}
+
+const provided = <A, E>(test: Effect.Effect<A, E, Client>) => Effect.provide(test, Cluster.embeddedWithClient())
+
+describe("A value in a ConfigMap", () => {
+  it.effect.each([
+    {
+      what: "changed it",
+      before: [0, 1],
+      other: AtomicConfigMap.change(format, place, none, increment),
+      judged: [2, 3]
+    },
+    { what: "made it", before: [], other: AtomicConfigMap.change(format, place, none, increment), judged: [0, 1] },
+    { what: "removed it", before: [0, 1], other: removed, judged: [2, 0] }
+  ])("is judged again where somebody else $what meanwhile", ({ before, judged, other }) =>
+    provided(
+      Effect.gen(function* () {
+        yield* Effect.forEach(before, () => AtomicConfigMap.change(format, place, none, increment))
+
+        const outcome = yield* disturbed(1, other)
+
+        assert.deepStrictEqual(outcome, { _tag: "Success", judged })
+        assert.strictEqual(yield* found, (judged[1] ?? 0) + 1)
+      })
+    )
+  )
+
+  it.effect("is left to the others where they are faster in all of the attempts", () =>
+    provided(
+      Effect.gen(function* () {
+        const outcome = yield* disturbed(9, AtomicConfigMap.change(format, place, none, increment))
+
+        assert.deepStrictEqual(outcome, { _tag: "Failure", judged: [0, 1, 2] })
+        assert.strictEqual(yield* found, 3)
+      })
+    )
+  )
+
+  it.effect.each([
+    { what: "is of an earlier object of the name", annotations: { [format.annotation]: "zero" }, data: { count: "7" } },
+    { what: "makes no sense", annotations: { [format.annotation]: "one" }, data: { count: "many" } },
+    { what: "is not there", annotations: { [format.annotation]: "one" }, data: {} }
+  ])("is made again where it $what, and the rest of the ConfigMap's metadata stays", ({ annotations, data }) =>
+    provided(
+      Effect.gen(function* () {
+        const client = yield* Client
+        yield* client.create(Builtin.ConfigMap, { metadata: { ...ref, annotations, labels: { a: "b" } }, data })
+        const before = yield* found
+
+        yield* AtomicConfigMap.change(format, place, Effect.succeed(40), increment)
+
+        const { metadata } = yield* client.get(Builtin.ConfigMap, ref)
+        assert.deepStrictEqual([before, yield* found], [undefined, 41])
+        assert.deepStrictEqual([metadata.labels, metadata.annotations], [{ a: "b" }, { [format.annotation]: "one" }])
+      })
+    )
+  )
+
+  it.effect("is not written where it stays what it was", () =>
+    provided(
+      Effect.gen(function* () {
+        const client = yield* Client
+        yield* AtomicConfigMap.change(format, place, none, increment)
+        const before = yield* client.get(Builtin.ConfigMap, ref)
+
+        const result = yield* AtomicConfigMap.change(format, place, none, (value) => Effect.succeed(["same", value]))
+
+        const after = yield* client.get(Builtin.ConfigMap, ref)
+        assert.strictEqual(result, "same")
+        assert.strictEqual(after.metadata.resourceVersion, before.metadata.resourceVersion)
+      })
+    )
+  )
+})
