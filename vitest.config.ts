@@ -11,10 +11,6 @@ export default defineConfig({
   test: {
     // Most files wait for processes and clocks now and then: one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
-    include: [
-      "packages/*/test/**/*.test.ts",
-      "examples/*/test/**/*.test.ts",
-      "test/{docs,e2e,conformance}/**/*.test.ts"
-    ]
+    include: ["packages/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts", "test/{docs,conformance}/**/*.test.ts"]
   }
 })
