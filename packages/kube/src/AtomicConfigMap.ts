@@ -107,6 +107,27 @@ export const change = Effect.fnUntraced(function* <A, B>(
   }
 })
 
+/**
+ * Removes it, unless it is about another object by now.
+ *
+ * **Errors**: what the client fails with.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const remove = Effect.fnUntraced(function* (
+  { annotation }: Pick<Format<never>, "annotation">,
+  { name, namespace, uid }: Place
+): Effect.fn.Return<void, KubeError.KubeError, Client> {
+  const client = yield* Client
+  const removal = Effect.gen(function* () {
+    const { metadata } = yield* client.get(Builtin.ConfigMap, { name, namespace })
+    if (metadata.annotations?.[annotation] !== uid) return
+    yield* client.delete(Builtin.ConfigMap, { name, namespace }, { preconditions: { uid: metadata.uid } })
+  })
+  yield* Effect.catchTag(removal, "NotFound", () => Effect.void)
+})
+
 const write = Effect.fnUntraced(function* <A>(
   { annotation, encode, field }: Format<A>,
   { name, namespace, uid }: Place,

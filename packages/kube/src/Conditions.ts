@@ -177,6 +177,55 @@ export const report = Effect.fn("Conditions.report")(function* <O extends Report
 })
 
 /**
+ * A decoded object, as far as its conditions matter.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Subject {
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly uid: string
+    readonly generation: number
+  }
+  readonly status?: { readonly conditions: ReadonlyArray<Condition> } | undefined
+}
+
+/**
+ * Writes the conditions of one writer beside those of others, by server-side apply, and nothing where the object says the same already.
+ *
+ * **Details**: `fieldManager` has no other fields of the object, and all of its conditions are given each time: one that is missing is
+ * taken away.
+ *
+ * **Errors**: whatever the client fails with. A condition that its schema does not allow is a defect.
+ *
+ * @category writing
+ * @since 0.1.0
+ */
+export const apply = Effect.fn("Conditions.apply")(function* (
+  type: ResourceType<Reporting>,
+  { metadata, status }: Subject,
+  inputs: ReadonlyArray<Input>,
+  fieldManager: string
+): Effect.fn.Return<void, KubeError, Client> {
+  const { generation, name, namespace, uid } = metadata
+  const at = { generation, now: yield* DateTime.now }
+  const before = status?.conditions ?? []
+  const after = inputs.reduce((list, input) => set(list, input, at), before)
+  if (after === before) return
+  const types = new Set(inputs.map((input) => input.type))
+  const conditions = yield* Effect.orDie(encode(after.filter((condition) => types.has(condition.type))))
+  const client = yield* Client
+  const identity = { name, ...(namespace === undefined ? {} : { namespace }), uid }
+  yield* client.apply(
+    type,
+    { metadata: identity, status: { conditions } },
+    { subresource: "status", fieldManager, force: true }
+  )
+})
+
+/**
  * Takes a condition out; gives back the very same list when it is not there.
  *
  * @category combinators

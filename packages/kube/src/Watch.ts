@@ -10,7 +10,7 @@
  *
  * @since 0.1.0
  */
-import { Effect, type Scope, Stream } from "effect"
+import { type Duration, Effect, Queue, type Scope, Stream } from "effect"
 import type { Definition } from "./Cache.ts"
 import * as Caches from "./Caches.ts"
 import type { Change } from "./Change.ts"
@@ -195,6 +195,38 @@ export const mappedEffect = <O extends KubeObject, I extends string, R>(
       )
     yield* Effect.forkScoped(Stream.runForEach(cache.changes, follow))
     return { synced: cache.synced, refs: Effect.flatMap(cache.list(), (objects) => found(() => objects)) }
+  })
+})
+
+/**
+ * Objects of which others only tell how many there are: changes gather. The first one is told at once, those that follow once a `pause`.
+ *
+ * **Details**: `refs` is asked of every change, and gives nothing for one that does not count.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const gathered = <O extends KubeObject, I extends string>(
+  definition: Definition<O, I>,
+  refs: (change: Change<O>) => ReadonlyArray<Ref>,
+  pause: Duration.Input
+): Watch => ({
+  start: Effect.fnUntraced(function* (trigger) {
+    const cache = yield* Caches.open(definition)
+    const pending = new Map<string, Ref>()
+    const news = yield* Queue.sliding<void>(1)
+    yield* cache.subscribe((change) => {
+      for (const ref of refs(change)) pending.set(KubeObjects.key(ref), ref)
+      if (pending.size > 0) Queue.offerUnsafe(news, undefined)
+    })
+    const told = Effect.sync(() => {
+      const all = [...pending.values()]
+      pending.clear()
+      for (const ref of all) trigger(ref, false)
+    })
+    const round = Queue.take(news).pipe(Effect.andThen(told), Effect.andThen(Effect.sleep(pause)))
+    yield* Effect.forkScoped(Effect.forever(round))
+    return { synced: cache.synced, refs: Effect.succeed([]) }
   })
 })
 
