@@ -22,7 +22,6 @@ import { Effect } from "effect"
 import type { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
 import * as held from "./internal/held.ts"
-import * as paced from "./internal/paced.ts"
 import * as sources from "./internal/sources.ts"
 import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
@@ -78,13 +77,13 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Watch.mapped(environments, (environment) => [templateOf(environment)], {
         when: ({ _tag }) => _tag === "Deleted"
       }),
-      paced.watch(
+      Watch.gathered(
         environments,
         ({ object, previous }) =>
           previous?.spec.templateRef.name === object.spec.templateRef.name
             ? []
             : [object, ...(previous === undefined ? [] : [previous])].map(templateOf),
-        paced.second
+        "1 second"
       )
     ],
     provisioner: (template) =>

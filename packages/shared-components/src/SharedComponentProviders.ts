@@ -17,7 +17,6 @@ import * as Manager from "@berth/provisioners/Manager"
 import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect } from "effect"
 import * as held from "./internal/held.ts"
-import * as paced from "./internal/paced.ts"
 import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import { Records } from "./Records.ts"
@@ -76,7 +75,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     definition: providers,
     watches: [
       Watch.mapped(sharedComponents, (shared) => [used(shared)], { when: ({ _tag }) => _tag === "Deleted" }),
-      paced.watch(
+      Watch.gathered(
         sharedComponents,
         ({ object, previous }) =>
           previous === undefined ||
@@ -84,7 +83,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
           isLeft(previous) !== isLeft(object)
             ? [object, ...(previous === undefined ? [] : [previous])].map(used)
             : [],
-        paced.second
+        "1 second"
       )
     ],
     provisioner: (provider) =>

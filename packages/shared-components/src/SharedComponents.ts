@@ -21,6 +21,7 @@ import type * as Controller from "@berth/kube/Controller"
 import type * as Kind from "@berth/kube/Kind"
 import type { Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Watch from "@berth/kube/Watch"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
@@ -31,7 +32,6 @@ import * as Instance from "./Instance.ts"
 import * as held from "./internal/held.ts"
 import * as instanceKeys from "./internal/instanceKeys.ts"
 import * as ownCondition from "./internal/ownCondition.ts"
-import * as paced from "./internal/paced.ts"
 import { orNone } from "./internal/request.ts"
 import * as behind from "./internal/slices/behind.ts"
 import * as stuck from "./internal/slices/stuck.ts"
@@ -108,7 +108,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     kind: SharedComponent,
     definition: sharedComponents,
     inputs: [providers, sharedSecrets],
-    watches: [paced.watch(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), paced.second)],
+    watches: [Watch.gathered(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), "1 second")],
     provisioner: (shared) =>
       Provisioner.make("shared-component", {
         provision: Effect.andThen(health(shared), serve(shared)),

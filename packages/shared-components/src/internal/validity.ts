@@ -26,8 +26,8 @@ const conditionOf = (problems: ReadonlyArray<Problem>): Conditions.Input => {
 
 /** Every problem, as the object's own condition. */
 export const publish = (
-  type: ResourceType<ownCondition.Conditioned>,
-  subject: ownCondition.Subject,
+  type: ResourceType<Conditions.Reporting>,
+  subject: Conditions.Subject,
   problems: ReadonlyArray<Problem>
 ): Effect.Effect<void, Disposition.ProvisionError, Client> =>
   ownCondition.publish(type, subject, conditionOf(problems), "berth-valid")
