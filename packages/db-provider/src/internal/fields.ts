@@ -46,14 +46,18 @@ export const ObjectRef = (what: string) =>
     uid: Kind.Uid.pipe(described("Its UID: another object of this name is not this one."))
   })
 
-const labelValue = Kind.Text(0, 63).check(Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/u))
+const labelKey = "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
+
+export const LabelKey = Schema.String.check(Schema.isPattern(new RegExp(labelKey, "u")))
+
+export const labelValue = Kind.Text(0, 63).check(Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/u))
 
 /** Labels, of which there are few: they are compared for every placement. */
 export const Labels = Schema.Record(Schema.String, labelValue)
   .check(Schema.isMaxProperties(16))
   .pipe(
     Kind.rule({
-      rule: "self.all(key, key.matches('^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$'))",
+      rule: `self.all(key, key.matches('${labelKey}'))`,
       message: "every key must be one of a label"
     })
   )
