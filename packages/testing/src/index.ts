@@ -1,4 +1,5 @@
 export * as Await from "./Await.ts"
+export * as Certificate from "./Certificate.ts"
 export * as Cluster from "./Cluster.ts"
 export * as Clusters from "./Clusters.ts"
 export * as ControlPlane from "./ControlPlane.ts"
