@@ -24,6 +24,8 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
+import * as Builtin from "@berth/kube/Builtin"
 import type { Caches } from "@berth/kube/Caches"
 import type * as Client from "@berth/kube/Client"
 import type { Connection, Trust } from "@berth/kube/Connection"
@@ -105,6 +107,8 @@ export class RemoteClusters extends Context.Service<RemoteClusters, internal.Clu
 /**
  * Remembers in the cluster of the client in the context, and reports through the program's Recorder.
  *
+ * **Details**: the namespace has to be there. Merge the Recorder in (`Layer.provideMerge`) where the program's managers are to report, too.
+ *
  * @category layers
  * @since 0.1.0
  */
@@ -139,6 +143,7 @@ export interface Owner extends References.Owner {}
  * @since 0.1.0
  */
 export interface Target {
+  /** The whole object, and not its `metadata` alone: its annotations and its kind are asked for. */
   readonly owner: Owner
   /** The Secret with the kubeconfig, on the cluster that the child would otherwise run on. */
   readonly kubeconfig: {
@@ -211,3 +216,27 @@ export const on = <R, N extends string>(
     RemoteClusters.use((clusters) => passes.deprovision(clusters, { owner, source, child }))
   )
 }
+
+/**
+ * What remote clusters ask of the program's own API server: registrations and records in `namespace`, and the Secrets with kubeconfigs in
+ * the namespace `kubeconfigs`. Absent: in all. Secrets that are among a manager's `inputs` need `list` and `watch` as well.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = (options: {
+  readonly namespace: string
+  readonly kubeconfigs?: string | undefined
+}): ReadonlyArray<Access.Access> => [
+  Access.to(Builtin.Secret, ["get"], { namespace: options.kubeconfigs }),
+  Access.to(Builtin.Secret, ["get", "list", "create", "update", "delete"], { namespace: options.namespace }),
+  Access.to(Builtin.ConfigMap, ["create"], { namespace: options.namespace })
+]
+
+/**
+ * What the credentials of a remote cluster have to allow there, beside what the child asks for.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const remoteAccess: ReadonlyArray<Access.Access> = [Access.to(Builtin.Namespace, ["get"])]
