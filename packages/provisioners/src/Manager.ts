@@ -151,19 +151,24 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
    * Kinds of which the provisioners make objects on the manager's own cluster: whoever changes or deletes one wakes its owner, which
    * puts it right, and so does a status that gets ready. Of a kind only the metadata of objects with the label
    * `ObjectProvisioner.ownerLabel` is watched, in one cache for all managers; a definition is a cache that the program has anyway, whose
-   * objects may also name their owner in `ownerReferences`. Default: none, so that drift is found by the next pass.
+   * objects may also name their owner in `ownerReferences`. Default: none, so that drift is found by the next pass, whenever that is:
+   * see `resync`.
    */
   readonly owns?: ReadonlyArray<ResourceType | Cache.AnyDefinition> | undefined
   /** Other objects whose changes concern one of this kind. */
   readonly watches?: ReadonlyArray<Watch.Watch<R4>> | undefined
   /**
-   * Kinds of which objects are declared by {@link input}: their changes wake whoever waits for them. Of a kind only the metadata is
-   * watched, in one cache for all managers; a definition is a cache that the program has anyway, or that is to see less.
+   * Kinds of which objects are declared by {@link input}: their changes wake whoever has read them in the last pass, ready or not. Of a
+   * kind only the metadata is watched, in one cache for all managers; a definition is a cache that the program has anyway, or that is to
+   * see less.
    */
   readonly inputs?: ReadonlyArray<ResourceType | Cache.AnyDefinition> | undefined
   /** False for a kind that leaves nothing behind: then nothing is deprovisioned. Default `berth.dev/<plural>`. */
   readonly finalizer?: Finalizer | false | undefined
-  /** The kind's own fields of the status, such as a phase or an address. Pure, or an effect that does not fail. */
+  /**
+   * The kind's own fields of the status, such as a phase or an address. Pure, or an effect that does not fail. Called after each pass, in
+   * both directions; `Outcome.progress` says by its path what became of each provisioner.
+   */
   readonly status?: ((object: D, outcome: Outcome) => OwnStatus<O> | Effect.Effect<OwnStatus<O>, never, R3>) | undefined
   /** Default {@link pausedAnnotation}. */
   readonly pausedAnnotation?: string | undefined
@@ -171,11 +176,17 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
   readonly concurrency?: number | undefined
   /** How long one pass may take before it is interrupted. Default as in `Controller.make`. */
   readonly deadline?: Duration.Input | undefined
+  /**
+   * Looks at every object again so often, with low priority: for drift of which nobody tells, such as that of objects on other clusters.
+   * What is parked stays parked; what is in a backoff does not wait for its end. Default: never.
+   */
+  readonly resync?: Duration.Input | undefined
 }
 
 /**
  * Reads an object that the user is expected to provide, such as a Secret that the spec names, and declares it as an input of
- * this pass: if the pass ends in UserActionRequired, the object is served again when the input changes.
+ * this pass: the object is served again when the input changes, unless the pass ends in Terminal alone. UserActionRequired remembers
+ * its inputs in status, so that also a change that comes while the program does not run is noticed.
  *
  * **Details**: reads from the API server. None: there is no such object; its creation counts as a change. For the change to be
  * noticed at once, the kind has to be among the manager's `inputs`; otherwise it is noticed at the next restart, and the log says so.
@@ -369,7 +380,8 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
     watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],
     reconcile: (ref) => Effect.map(pass(ref), requeue),
     concurrency: options.concurrency,
-    deadline: options.deadline
+    deadline: options.deadline,
+    resync: options.resync
   })
 }
 

@@ -7,6 +7,7 @@ import * as Conditions from "@berth/kube/Conditions"
 import * as Await from "@berth/testing/Await"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, References } from "effect"
+import { TestClock } from "effect/testing"
 import * as Manager from "../src/Manager.ts"
 import * as ObjectProvisioner from "../src/ObjectProvisioner.ts"
 import * as Provisioner from "../src/Provisioner.ts"
@@ -28,11 +29,15 @@ const isReady = ({ status }: Widget) => Conditions.isTrue(status?.conditions, "R
 type Owns = Manager.Options<Widget, unknown, never, never, never, never, never>["owns"]
 
 /** Widgets with a ConfigMap each, which is ready once somebody has approved it; and how often each was served. */
-const serving = Effect.fnUntraced(function* (owns: Owns, { approval = false } = {}) {
+const serving = Effect.fnUntraced(function* (
+  owns: Owns,
+  { approval = false, resync }: { readonly approval?: boolean; readonly resync?: "10 minutes" } = {}
+) {
   const passes = new Map<string, number>()
   const controller = Manager.make({
     kind: Widget,
     owns,
+    resync,
     provisioner: ({ metadata, spec }) =>
       Provisioner.serial("widget", [
         Provisioner.make("count", {
@@ -149,6 +154,22 @@ describe("What a manager owns", () => {
         Effect.sync(() => passes.get("a") ?? 0),
         { until: (count) => count > before }
       ).pipe(Effect.timeout("5 seconds"))
+    }).pipe(Effect.scoped, Effect.provide(live))
+  )
+
+  it.effect("P22: what nobody watches is put right by a resync", () =>
+    Effect.gen(function* () {
+      const client = yield* Client.Client
+      yield* serving([], { resync: "10 minutes" })
+      yield* made("a")
+      yield* client.patch(Builtin.ConfigMap, text("a"), { type: "merge", patch: { data: { size: "7" } } })
+
+      yield* TestClock.adjust("599 seconds")
+      const before = yield* client.get(Builtin.ConfigMap, text("a"))
+      yield* TestClock.adjust("1 second")
+      yield* Await.until(Builtin.ConfigMap, text("a"), hasSize("1"))
+
+      assert.isTrue(hasSize("7")(before))
     }).pipe(Effect.scoped, Effect.provide(live))
   )
 
