@@ -46,3 +46,14 @@ export const of = ({ metadata, spec }: Database): "consumer" | "administrator" |
  */
 export const isHeld = (record: Database): boolean =>
   record.metadata.deletionTimestamp !== undefined && of(record) === "nobody"
+
+/**
+ * Whether its tenant is to go: its consumer asked for that, or it is being deleted and an administrator agreed.
+ *
+ * @category predicates
+ * @since 0.1.0
+ */
+export const isGiven = (record: Database): boolean => {
+  const by = of(record)
+  return by === "consumer" || (by === "administrator" && record.metadata.deletionTimestamp !== undefined)
+}

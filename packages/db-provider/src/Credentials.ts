@@ -43,6 +43,14 @@ export const Reasons = Disposition.vocabulary("credentials", {
 export const tenantAnnotation = "db.berth.dev/tenant"
 
 /**
+ * The label on each of them, by which a watch of other Secrets leaves them out. An index only.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const tenantLabel = "db.berth.dev/tenant"
+
+/**
  * The key that holds it.
  *
  * @category constants
@@ -100,6 +108,7 @@ export const ensure = Effect.fn("Credentials.ensure")(function* (
   const metadata = {
     name: Names.credentials(databaseName),
     namespace,
+    labels: { [tenantLabel]: databaseName },
     annotations: { [tenantAnnotation]: databaseName },
     finalizers: [Consent.finalizer]
   }

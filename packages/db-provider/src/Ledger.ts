@@ -50,7 +50,14 @@ const Content = Schema.Struct({
   /** Who gave its place up, and has a record still. */
   leaving: Members
 })
-type Content = typeof Content.Type
+
+/**
+ * What a ledger says.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Content extends Schema.Schema.Type<typeof Content> {}
 
 /**
  * What a ledger says of its places, and of one member.
@@ -75,6 +82,15 @@ export const standing = (book: Book, member: string): Effect.Effect<Standing, Ku
     taken: takenOf(content),
     isEntering: content.entering.includes(member)
   }))
+
+/**
+ * Reads what it says, from the API server; none where there is no ledger that can be used.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const peek = (book: Book): Effect.Effect<Option.Option<Content>, KubeError.KubeError, Client> =>
+  Effect.map(AtomicConfigMap.read(format, book), ({ value }) => value)
 
 const takenOf = ({ entering, settled }: Content): number => settled + entering.length
 
@@ -211,3 +227,12 @@ const change = <A>(
   book: Book,
   decide: (content: Content) => Effect.Effect<Decision<A>, KubeError.KubeError, Client>
 ): Effect.Effect<A, KubeError.KubeError, Client> => AtomicConfigMap.change(format, book, recounted(book, empty), decide)
+
+/**
+ * Removes it, with the object that it is about.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const remove = (book: Book): Effect.Effect<void, KubeError.KubeError, Client> =>
+  AtomicConfigMap.remove(format, book)

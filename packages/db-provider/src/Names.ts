@@ -79,3 +79,20 @@ export const credentials = (tenant: string): Identifier => Identifier.make(tenan
  */
 export const ledger = (of: "shard" | "consumer", name: string): Identifier =>
   Identifier.make(`ledger-${of}-${digest(of, name)}`)
+
+/**
+ * What is remembered of a consumer's databases that were dropped.
+ *
+ * @category names
+ * @since 0.1.0
+ */
+export const tombstones = (consumer: string): Identifier =>
+  Identifier.make(`tombstones-${digest("tombstones", consumer)}`)
+
+/**
+ * The Secret of the provider's own tenant on a shard.
+ *
+ * @category names
+ * @since 0.1.0
+ */
+export const canary = (shard: string): Identifier => Identifier.make(`canary-${digest("canary", shard)}`)

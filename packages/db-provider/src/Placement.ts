@@ -95,12 +95,22 @@ export const ranked = (candidates: ReadonlyArray<Candidate>): ReadonlyArray<Cand
     .toSorted((one, other) => one.taken - other.taken || (one.shard.metadata.name < other.shard.metadata.name ? -1 : 1))
 
 /**
+ * Whose ledger it is: a Shard, or a Consumer.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Owner {
+  readonly metadata: { readonly name: string; readonly uid: string }
+}
+
+/**
  * The ledger of a shard's places.
  *
  * @category constructors
  * @since 0.1.0
  */
-export const bookOfShard = ({ metadata }: Shard, namespace: string): Ledger.Book => ({
+export const bookOfShard = ({ metadata }: Owner, namespace: string): Ledger.Book => ({
   name: Names.ledger("shard", metadata.name),
   namespace,
   uid: metadata.uid,
@@ -113,7 +123,7 @@ export const bookOfShard = ({ metadata }: Shard, namespace: string): Ledger.Book
  * @category constructors
  * @since 0.1.0
  */
-export const bookOfConsumer = ({ metadata }: Consumer, namespace: string): Ledger.Book => ({
+export const bookOfConsumer = ({ metadata }: Owner, namespace: string): Ledger.Book => ({
   name: Names.ledger("consumer", metadata.name),
   namespace,
   uid: metadata.uid,

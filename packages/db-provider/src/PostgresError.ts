@@ -85,6 +85,15 @@ export class ConnectionLost extends Data.TaggedError("ConnectionLost")<{ readonl
 export type PostgresError = Unreachable | TlsRefused | LoginRefused | StatementRefused | ConnectionLost
 
 /**
+ * Whether something is one of them.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isPostgresError = (u: unknown): u is PostgresError =>
+  [Unreachable, TlsRefused, LoginRefused, StatementRefused, ConnectionLost].some((error) => u instanceof error)
+
+/**
  * The SQLSTATE of the server's answer; empty where there was none.
  *
  * @category getters

@@ -1,0 +1,192 @@
+/**
+ * The controller of shards: whether they can be reached, written to and trusted, and how many databases they have.
+ *
+ * **Guarantees**
+ * - D9: a canary looks at each shard about every five minutes. What it can get to is named in an Event, the audit log and the log, and
+ *   closes the shard to new databases; under `ownership: tenant` it closes the database whose tenant opened it.
+ * - D11: a shard is looked at twice a minute, and at once where it did not answer a database; what it is found to be is in its conditions.
+ * - One that is being deleted is kept while databases are on it, and its condition names them.
+ * - Places that are nobody's any more are given back.
+ *
+ * @since 0.1.0
+ */
+import type { Caches } from "@berth/kube/Caches"
+import type { Change } from "@berth/kube/Change"
+import { Client } from "@berth/kube/Client"
+import type * as Controller from "@berth/kube/Controller"
+import type { Ref } from "@berth/kube/KubeObject"
+import * as KubeObjects from "@berth/kube/KubeObject"
+import * as Watch from "@berth/kube/Watch"
+import type * as Disposition from "@berth/provisioners/Disposition"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
+import * as Provisioner from "@berth/provisioners/Provisioner"
+import { Duration, Effect, type Scope } from "effect"
+import type { Audit } from "./Audit.ts"
+import * as Canary from "./Canary.ts"
+import { Database } from "./Database.ts"
+import * as ledgers from "./internal/ledgers.ts"
+import * as own from "./internal/ownConditions.ts"
+import * as rounds from "./internal/rounds.ts"
+import * as checks from "./internal/shards/checks.ts"
+import * as inventory from "./internal/shards/inventory.ts"
+import * as memories from "./internal/shards/memory.ts"
+import { Reasons as reasons } from "./internal/shards/reasons.ts"
+import { namesOf } from "./internal/shown.ts"
+import * as Ledger from "./Ledger.ts"
+import * as Placement from "./Placement.ts"
+import * as ProviderMetrics from "./ProviderMetrics.ts"
+import { phaseOf, type RawDatabase, Records } from "./Records.ts"
+import { Settings } from "./Settings.ts"
+import { Shard } from "./Shard.ts"
+import { ShardServers } from "./ShardServers.ts"
+
+type ProvisionError = Disposition.ProvisionError
+
+/**
+ * Why a shard is not Ready, or not gone. For the rest see `PostgresFailure.Reasons`, `ShardServers.Reasons` and `TenantCreation.Reasons`.
+ *
+ * **Details**
+ * | reason | what was seen | what happens next | what a person does |
+ * |---|---|---|---|
+ * | `not_prepared` | the provisioner lacks a privilege, or the server something else | looked at again within 30 s | run preflight, and what it says |
+ * | `standby` | the server is a standby | looked at again within 30 s | name the primary, or wait for the end of a failover |
+ * | `pooler` | the pooler looks users up where it should not, or keeps sessions | looked at again within a minute | correct the pooler, or `pooler` of the Shard |
+ * | `isolation_violated` | the canary can get to a database that is not its own | looked at again within a minute | revoke what the log names |
+ * | `held_by_databases` | it is being deleted, and databases are on it | looked at when one of them goes | delete them by the API |
+ *
+ * @category vocabularies
+ * @since 0.1.0
+ */
+export const Reasons = reasons
+
+/**
+ * What the controller needs.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Services = Audit | Caches | Client | Records | Settings | ShardServers
+
+type Step = Effect.fn.Return<void, ProvisionError, Exclude<Services, Caches> | Scope.Scope>
+
+/** So long a failover may go unnoticed that hit nobody. */
+const every = Duration.seconds(30)
+
+const finalizer = "db.berth.dev/shard"
+const fieldManager = "berth-shard-checks"
+
+/**
+ * What its manager is made from, for its passes alone: a test, or a tool.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const options = (records: Records["Service"]) => {
+  const memory: memories.Memory = new Map()
+  return {
+    kind: Shard,
+    definition: records.definitions.shards,
+    finalizer,
+    provisioner: (shard: Shard) =>
+      Provisioner.make("shard", {
+        provision: Effect.suspend(() => serve(shard, memories.of(memory, shard.metadata.uid))),
+        deprovision: Effect.suspend(() => letGo(shard, memory))
+      }),
+    status: ({ metadata, status }: Shard) =>
+      Effect.map(records.databasesOfShard(metadata.uid), (all) => ({
+        serverVersion: memories.of(memory, metadata.uid).serverVersion ?? status?.serverVersion,
+        databases: all.length,
+        held: all.filter((database) => phaseOf(database) === "Held").length,
+        softDeleted: all.filter((database) => phaseOf(database) === "SoftDeleted").length
+      }))
+  } as const
+}
+
+/**
+ * The controller.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const make: Effect.Effect<Controller.Controller<Services>, never, Records | ShardServers> = Effect.gen(
+  function* () {
+    const records = yield* Records
+    const { suspects } = yield* ShardServers
+    const { databases, secrets, shards } = records.definitions
+    return Manager.make({
+      ...options(records),
+      watches: [
+        Watch.gathered(databases, (change) => (changesCounts(change) ? shardsOf(change.object) : []), "1 second"),
+        Watch.mappedEffect(secrets, ({ metadata }) =>
+          Effect.map(records.shardsOfSecret(metadata.name), (all) => all.map(KubeObjects.ref))
+        ),
+        Watch.stream(suspects),
+        rounds.watch(shards, every, () => true)
+      ]
+    })
+  }
+)
+
+const shardsOf = ({ spec }: RawDatabase): ReadonlyArray<Ref> =>
+  spec.shardRef === undefined ? [] : [{ name: spec.shardRef.name }]
+
+const changesCounts = ({ _tag, object, previous }: Change<RawDatabase>): boolean =>
+  _tag !== "Modified" ||
+  previous === undefined ||
+  phaseOf(object) !== phaseOf(previous) ||
+  object.spec.shardRef?.uid !== previous.spec.shardRef?.uid
+
+// --- Serving
+
+const serve = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory): Step {
+  const { failure, server } = yield* check(shard, memory)
+  yield* tend(shard, memory)
+  if (server !== undefined) yield* Effect.scoped(inventory.taken(server, shard, memory))
+  if (failure !== undefined) return yield* failure
+}, Effect.scoped)
+
+const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
+  const checked = yield* checks.run(shard, memory)
+  yield* own.publish(Shard, shard, checked.conditions, fieldManager)
+  return checked
+})
+
+const tend = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
+  const { releaseNamespace } = yield* Settings
+  const placed = yield* Effect.flatMap(Records, ({ databasesOfShard }) => databasesOfShard(shard.metadata.uid))
+  const book = Placement.bookOfShard(shard, releaseNamespace)
+  yield* KubeFailure.classified(ledgers.tend(book, placed, memory.ledger))
+})
+
+// --- Letting go
+
+const letGo = Effect.fnUntraced(function* (shard: Shard, memory: memories.Memory): Step {
+  const { name, uid } = shard.metadata
+  const { releaseNamespace: namespace } = yield* Settings
+  const databases = yield* placedOn(uid, namespace)
+  if (databases.length > 0) {
+    // They are worked on until the last of them is gone.
+    yield* check(shard, memories.of(memory, uid))
+    return yield* Reasons.held_by_databases({ databases: namesOf(databases) }, { after: "1 minute" })
+  }
+  const servers = yield* ShardServers
+  yield* Effect.flatMap(servers.of(shard), Canary.drop).pipe(
+    // A server that is gone for good must not keep its Shard.
+    Effect.catch(({ reason, why }) =>
+      Effect.logWarning("the provider's own tenant could not be dropped with its shard", { shard: name, reason, why })
+    )
+  )
+  yield* Canary.forget(name)
+  yield* KubeFailure.classified(Ledger.remove(Placement.bookOfShard(shard, namespace)))
+  yield* ProviderMetrics.shardGone(name)
+  memory.delete(uid)
+}, Effect.scoped)
+
+/** The cache may not have a record that was just placed: before the last trace goes, the API server is asked. */
+const placedOn = Effect.fnUntraced(function* (uid: string, namespace: string) {
+  const known = yield* Effect.flatMap(Records, ({ databasesOfShard }) => databasesOfShard(uid))
+  if (known.length > 0) return known
+  const { items } = yield* KubeFailure.classified(Client.use((client) => client.list(Database, { namespace })))
+  return items.filter(({ spec }) => spec.shardRef?.uid === uid)
+})

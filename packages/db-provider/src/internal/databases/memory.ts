@@ -1,0 +1,17 @@
+/** What a process remembers of databases between passes. Nothing depends on it but how much is done. */
+export interface Memory {
+  /** Whose place was written into its record by this process, and is not settled yet. */
+  readonly unsettled: Set<string>
+  /** Who is dropped, and has a record still. */
+  readonly dropped: Set<string>
+  /** When each was looked at last, by its UID. */
+  readonly verifiedMs: Map<string, number>
+}
+
+export const make = (): Memory => ({ unsettled: new Set(), dropped: new Set(), verifiedMs: new Map() })
+
+export const forget = ({ dropped, unsettled, verifiedMs }: Memory, uid: string): void => {
+  unsettled.delete(uid)
+  dropped.delete(uid)
+  verifiedMs.delete(uid)
+}

@@ -1,0 +1,120 @@
+/** How a database comes to be, and is kept well: its place, its password, its tenant. */
+import { Client } from "@berth/kube/Client"
+import type * as Disposition from "@berth/provisioners/Disposition"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Provisioner from "@berth/provisioners/Provisioner"
+import { Effect, Option } from "effect"
+import * as Audit from "../../Audit.ts"
+import * as AuditEvent from "../../AuditEvent.ts"
+import { Consumer } from "../../Consumer.ts"
+import * as Credentials from "../../Credentials.ts"
+import { Database } from "../../Database.ts"
+import * as Ledger from "../../Ledger.ts"
+import * as Placement from "../../Placement.ts"
+import * as ProviderMetrics from "../../ProviderMetrics.ts"
+import { Records } from "../../Records.ts"
+import { Settings } from "../../Settings.ts"
+import { Shard } from "../../Shard.ts"
+import * as TenantClosing from "../../TenantClosing.ts"
+import * as TenantCreation from "../../TenantCreation.ts"
+import { onShard, type Services } from "./onShard.ts"
+import * as openedByTenant from "./openedByTenant.ts"
+import { Reasons } from "./reasons.ts"
+import { tenantOf } from "../tenants.ts"
+import type { Memory } from "./memory.ts"
+import { verified } from "./verification.ts"
+
+type ProvisionError = Disposition.ProvisionError
+type Step = Effect.Effect<void, ProvisionError, Services>
+
+/** The steps of a database that somebody wants. */
+export const serving = (database: Database, memory: Memory) => [
+  Provisioner.make("place", { provision: place(database, memory), deprovision: Effect.void }),
+  Provisioner.make("tenant", { provision: serve(database, memory), deprovision: Effect.void })
+]
+
+const slowly = { after: "1 minute" } as const
+
+// --- The place
+
+const place = (database: Database, memory: Memory): Step =>
+  database.spec.shardRef === undefined ? Effect.flatMap(chosen(database), written(database, memory)) : Effect.void
+
+const chosen = Effect.fnUntraced(function* ({ spec }: Database) {
+  const records = yield* Records
+  const { releaseNamespace: namespace } = yield* Settings
+  const { name, uid } = spec.consumerRef
+  const missing = Reasons.consumer_gone({ consumer: name }, slowly)
+  const found = Option.filter(yield* records.consumer(name), ({ metadata }) => metadata.uid === uid)
+  if (Option.isNone(found)) return yield* missing
+  const consumer = yield* Effect.mapError(Consumer.decode(found.value), () => missing)
+  // One that does not fit its schema says so by itself, and takes nothing.
+  const decoded = yield* Effect.forEach(yield* records.shards, (shard) => Effect.option(Shard.decode(shard)))
+  const { databaseName, shardSelector } = spec
+  const request = { databaseName, consumer, shardSelector, namespace, shards: decoded.flatMap(Option.toArray) }
+  return yield* Placement.place(request)
+}, ProviderMetrics.stepTook("place"))
+
+/** What the pass knows of the record is old by then: the next one goes on, and this writing is what wakes it. */
+const written = (database: Database, memory: Memory) =>
+  Effect.fnUntraced(function* ({ metadata }: Shard) {
+    const { name, namespace, uid } = database.metadata
+    const shardRef = { name: metadata.name, uid: metadata.uid }
+    const patch = { metadata: { uid }, spec: { shardRef } }
+    yield* KubeFailure.classified(
+      Client.use((client) => client.patch(Database, { name, namespace }, { type: "merge", patch }))
+    )
+    memory.unsettled.add(uid)
+    yield* Audit.record({
+      event: "database.placed",
+      ...AuditEvent.subjectOf(database),
+      shard: metadata.name
+    })
+    return yield* Reasons.placed({ shard: metadata.name })
+  })
+
+// --- The tenant
+
+const isGiven = ({ status }: Database): boolean => status?.phase === "Ready" || status?.phase === "Held"
+
+const wasClosed = ({ status }: Database): boolean => status?.phase === "Closing" || status?.phase === "SoftDeleted"
+
+const serve = (database: Database, memory: Memory): Step =>
+  Effect.gen(function* () {
+    if (openedByTenant.isMarked(database.status?.conditions)) return yield* openedByTenant.settle(database)
+    if (isGiven(database)) return yield* verified(database, memory)
+    if (wasClosed(database)) {
+      // Nothing may have been made before it was closed.
+      const open = onShard(database, (server) => TenantClosing.reopen(server, tenantOf(database)))
+      const made = yield* Effect.as(open, true).pipe(
+        Effect.catchIf(TenantClosing.Reasons.gone.is, () => Effect.succeed(false))
+      )
+      if (made) return
+    }
+    yield* create(database, memory)
+  })
+
+const create = Effect.fnUntraced(function* (database: Database, memory: Memory) {
+  const { releaseNamespace: namespace } = yield* Settings
+  const password = yield* Credentials.ensure(database.spec.databaseName, namespace).pipe(
+    ProviderMetrics.stepTook("credentials")
+  )
+  yield* onShard(database, (server, shard) =>
+    Effect.all(
+      [
+        TenantCreation.create(server, tenantOf(database), password).pipe(ProviderMetrics.stepTook("create")),
+        settle(database, shard, memory)
+      ],
+      { concurrency: "unbounded", discard: true }
+    )
+  )
+})
+
+/** It stops nothing. A process that dies before this leaves a place that is not settled: whoever counts the shard's places settles it. */
+const settle = Effect.fnUntraced(function* ({ metadata, spec }: Database, shard: Shard, memory: Memory) {
+  if (!memory.unsettled.delete(metadata.uid)) return
+  const { releaseNamespace: namespace } = yield* Settings
+  yield* Ledger.settle(Placement.bookOfShard(shard, namespace), spec.databaseName).pipe(
+    Effect.catch((error) => Effect.logWarning("a place could not be settled, which is made up for later", error))
+  )
+})

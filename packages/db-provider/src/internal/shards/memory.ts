@@ -1,0 +1,40 @@
+/** What a process remembers of shards between passes. Nothing depends on it but how much is done, and how often it is told. */
+import type * as Conditions from "@berth/kube/Conditions"
+import type * as Disposition from "@berth/provisioners/Disposition"
+import type { LedgerMemory } from "../ledgers.ts"
+
+/** What the canary came to, when it was asked last. */
+export interface Look {
+  readonly generation: number
+  readonly nextMs: number
+  readonly conditions: ReadonlyArray<Conditions.Input>
+  readonly failure: Disposition.ProvisionError | undefined
+}
+
+export interface ShardMemory {
+  look: Look | undefined
+  /** How many looks there were. */
+  turn: number
+  serverVersion: string | undefined
+  /** The violations that were told, in words. */
+  told: ReadonlySet<string>
+  inventory: { readonly nextMs: number; readonly seen: ReadonlySet<string> }
+  readonly ledger: LedgerMemory
+}
+
+export type Memory = Map<string, ShardMemory>
+
+const none: ReadonlySet<string> = new Set()
+
+export const of = (memory: Memory, uid: string): ShardMemory => {
+  const found = memory.get(uid) ?? {
+    look: undefined,
+    turn: 0,
+    serverVersion: undefined,
+    told: none,
+    inventory: { nextMs: 0, seen: none },
+    ledger: new Map()
+  }
+  memory.set(uid, found)
+  return found
+}

@@ -1,0 +1,178 @@
+/**
+ * The controllers at work: an embedded cluster, a real PostgreSQL as its shard, and what the API would do, done by hand.
+ */
+import * as Builtin from "@berth/kube/Builtin"
+import * as Caches from "@berth/kube/Caches"
+import { Client } from "@berth/kube/Client"
+import * as Kind from "@berth/kube/Kind"
+import * as Operator from "@berth/kube/Operator"
+import * as Await from "@berth/testing/Await"
+import * as Cluster from "@berth/testing/Cluster"
+import { Context, DateTime, Effect, Layer, Redacted } from "effect"
+import { Audit } from "../../src/Audit.ts"
+import type { AuditEvent } from "../../src/AuditEvent.ts"
+import * as Consent from "../../src/Consent.ts"
+import { Consumer } from "../../src/Consumer.ts"
+import * as Controllers from "../../src/Controllers.ts"
+import * as Credentials from "../../src/Credentials.ts"
+import { Database } from "../../src/Database.ts"
+import * as Ledger from "../../src/Ledger.ts"
+import * as Names from "../../src/Names.ts"
+import * as Placement from "../../src/Placement.ts"
+import { phaseOf, type RawDatabase } from "../../src/Records.ts"
+import { Settings } from "../../src/Settings.ts"
+import { Shard } from "../../src/Shard.ts"
+import * as ShardBench from "./ShardBench.ts"
+
+export const namespace = "berth-db"
+
+const encoded = (text: string) => Buffer.from(text, "utf8").toString("base64")
+const released = (name: string) => ({ name, namespace })
+
+/** Made once for all clusters of a file. */
+const crds = [Shard, Consumer, Database].map((kind) => Kind.crd(kind))
+
+/** The cluster with the kinds, and a server that an administrator has prepared. */
+const cluster = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const client = yield* Client
+    // Finalizers keep objects after a test: nobody takes the definitions away, but the end of the cluster.
+    yield* Effect.forEach(crds, (crd) => client.create(Builtin.CustomResourceDefinition, crd), { discard: true })
+    yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
+    const data = { password: encoded("a password of the provisioner") }
+    yield* client.create(Builtin.Secret, { metadata: released("provisioner"), data })
+  })
+).pipe(Layer.provideMerge(Cluster.embeddedWithClient()))
+
+export const world = Layer.merge(ShardBench.layer(), cluster)
+
+export type World = Layer.Success<typeof world>
+
+/** What was told to the audit log, in order. */
+export class Told extends Context.Service<Told, ReadonlyArray<AuditEvent>>()("test/Told") {}
+
+const audit = Layer.effectContext(
+  Effect.sync(() => {
+    const told: Array<AuditEvent> = []
+    const record = (event: AuditEvent) => Effect.sync(() => void told.push(event))
+    return Context.make(Audit, { record }).pipe(Context.add(Told, told))
+  })
+)
+
+/** What a process of the provider has. */
+export const process = (instance = "provider-0") =>
+  Controllers.layer.pipe(
+    Layer.provideMerge(Layer.mergeAll(Layer.succeed(Settings, { releaseNamespace: namespace, instance }), audit)),
+    Layer.provideMerge(Caches.observedClient.pipe(Layer.provideMerge(Caches.layer))),
+    Layer.fresh
+  )
+
+/** The provider's controllers, until they are interrupted. */
+export const run = Effect.flatMap(Controllers.all, (controllers) => Operator.run(controllers, { grace: 0 }))
+
+/** Runs them until the scope closes, and gives what a process has. */
+export const started = Effect.fnUntraced(function* (instance?: string) {
+  const context = yield* Layer.build(process(instance))
+  yield* Effect.forkScoped(Effect.provideContext(run, context))
+  return context
+})
+
+type ShardSpec = Kind.Raw<typeof Shard>["spec"]
+
+/** The bench's server, as a Shard. */
+export const shard = Effect.fnUntraced(function* (name: string, spec: Partial<ShardSpec> = {}) {
+  const { settings } = yield* ShardBench.ShardBench
+  const { host, port } = settings.primary
+  const client = yield* Client
+  return yield* client.create(Shard, {
+    metadata: { name, labels: { shard: name } },
+    spec: {
+      primary: { host, port, sslmode: "disable" },
+      endpoint: { host, port, sslmode: "disable" },
+      provisionerSecretRef: { name: "provisioner", key: "password" },
+      ...spec
+    }
+  })
+})
+
+type ConsumerSpec = Kind.Raw<typeof Consumer>["spec"]
+
+export const consumer = Effect.fnUntraced(function* (name: string, spec: Partial<ConsumerSpec> = {}) {
+  const client = yield* Client
+  const data = { sha256: encoded("a".repeat(64)) }
+  yield* client.create(Builtin.Secret, { metadata: released(`token-of-${name}`), data })
+  const sha256SecretRef = { name: `token-of-${name}`, key: "sha256" }
+  return yield* client.create(Consumer, {
+    metadata: { name },
+    spec: { tokens: [{ name: "first", sha256SecretRef }], ...spec }
+  })
+})
+
+/** What a PUT does: a place of the quota, and the record. */
+export const put = Effect.fnUntraced(function* (
+  by: Kind.Raw<typeof Consumer>,
+  externalId: string,
+  spec: Partial<RawDatabase["spec"]> = {}
+) {
+  const client = yield* Client
+  const consumer = yield* Consumer.decode(by)
+  const name = yield* Names.tenant
+  yield* Placement.admit(consumer, name, namespace)
+  const { metadata } = consumer
+  const created = yield* client.create(Database, {
+    metadata: { ...released(Names.record(metadata.name, externalId)), finalizers: [Consent.finalizer] },
+    spec: {
+      consumerRef: { name: metadata.name, uid: metadata.uid },
+      externalId,
+      databaseName: name,
+      roleName: name,
+      credentialsSecretRef: { name: Names.credentials(name), key: Credentials.key },
+      ...spec
+    }
+  })
+  yield* Ledger.settle(Placement.bookOfConsumer(consumer, namespace), name)
+  return created
+})
+
+type Phase = ReturnType<typeof phaseOf>
+
+export const until = (database: RawDatabase, ...phases: ReadonlyArray<Phase>) =>
+  Await.until(Database, released(database.metadata.name), (found) => phases.includes(phaseOf(found)))
+
+export const gone = (database: RawDatabase) => Await.gone(Database, released(database.metadata.name))
+
+/** What a DELETE does. */
+export const remove = Effect.fnUntraced(function* (database: RawDatabase) {
+  const deleteRequestedAt = DateTime.formatIso(yield* DateTime.now)
+  const patch = { metadata: { uid: database.metadata.uid }, spec: { deleteRequestedAt } }
+  yield* Client.use((client) => client.patch(Database, released(database.metadata.name), { type: "merge", patch }))
+})
+
+export const read = (database: RawDatabase) =>
+  Client.use((client) => client.get(Database, released(database.metadata.name)))
+
+/** What its consumer is given. */
+export const login = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
+  const secret = yield* Client.use((client) =>
+    client.get(Builtin.Secret, released(Names.credentials(spec.databaseName)))
+  )
+  const password = Redacted.make(Buffer.from(secret.data?.["password"] ?? "", "base64").toString("utf8"))
+  return { user: spec.roleName, database: spec.databaseName, password }
+})
+
+/** `done`, or the SQLSTATE by which the server refuses. */
+export const asks = Effect.fnUntraced(function* (database: RawDatabase, ...statements: ReadonlyArray<string>) {
+  const { server } = yield* ShardBench.ShardBench
+  return yield* ShardBench.asked(server, yield* login(database), ...statements)
+})
+
+/** What the server has of it: databases and roles. */
+export const onServer = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
+  const { postgres } = yield* ShardBench.ShardBench
+  const [row] = yield* postgres.query(
+    `select (select count(*)::int from pg_database where datname = $1) as databases,
+      (select count(*)::int from pg_roles where rolname = $2) as roles`,
+    [spec.databaseName, spec.roleName]
+  )
+  return row
+})
