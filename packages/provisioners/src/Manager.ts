@@ -170,6 +170,11 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
    * both directions; `Outcome.progress` says by its path what became of each provisioner.
    */
   readonly status?: ((object: D, outcome: Outcome) => OwnStatus<O> | Effect.Effect<OwnStatus<O>, never, R3>) | undefined
+  /**
+   * Whether an object that is not Ready can be used all the same, as one that is to go and serves until then: `Available` says so, with the
+   * reason of `Ready`. Default: no.
+   */
+  readonly available?: ((object: D, failure: Disposition.Shown) => boolean) | undefined
   /** Default {@link pausedAnnotation}. */
   readonly pausedAnnotation?: string | undefined
   /** How many objects are served at once. Default as in `Controller.make`. */
@@ -257,6 +262,7 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
       const own: OwnStatus<O> | Effect.Effect<OwnStatus<O>, never, R3> = status(object, outcome)
       return Effect.isEffect(own) ? own : Effect.succeed(own)
     },
+    available: (object, failure) => options.available?.(object, failure) ?? false,
     lookup,
     waiting,
     declared

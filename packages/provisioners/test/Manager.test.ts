@@ -316,6 +316,53 @@ describe("Manager", () => {
         })
       )
 
+      it.effect("P17: what is not Ready is Available where its author says that it can be used", () =>
+        Effect.gen(function* () {
+          const {
+            behaviour,
+            create,
+            delete: remove,
+            read,
+            serve
+          } = yield* scenario("of-use", {
+            available: ({ metadata }, { reason }) => metadata.deletionTimestamp !== undefined && reason === "waiting"
+          })
+          const available = Effect.map(read, (object) => condition(object, "Available"))
+          yield* create
+          behaviour.provision = Effect.fail(Reasons.waiting({ names: 1 }))
+          yield* serve
+          const before = yield* available
+          behaviour.deprovision = behaviour.provision
+          yield* remove
+          yield* serve
+          const leaving = yield* available
+          behaviour.deprovision = Effect.fail(Reasons.flaky())
+          yield* serve
+
+          assert.strictEqual(before?.status, "False")
+          assert.deepInclude(leaving, { status: "True", reason: "waiting", message: "Waiting for 1." })
+          assert.strictEqual((yield* available)?.status, "False")
+          assert.strictEqual(condition(yield* read, "Ready")?.status, "False")
+        })
+      )
+
+      it.effect("P4: an author's error in saying so is that pass's failure", () =>
+        Effect.gen(function* () {
+          const { behaviour, create, read, serve } = yield* scenario("of-no-use", {
+            available: () => {
+              throw new Error("the author erred")
+            }
+          })
+          yield* create
+          behaviour.provision = Effect.fail(Reasons.waiting({ names: 1 }))
+          yield* serve
+
+          const object = yield* read
+          assert.strictEqual(condition(object, "Ready")?.reason, "internal_error")
+          assert.strictEqual(condition(object, "Available")?.status, "False")
+        })
+      )
+
       it.effect("P3: status and metrics have reason and message only; the log has why and cause", () =>
         Effect.gen(function* () {
           const { behaviour, create, read, serve } = yield* scenario("discreet")

@@ -37,6 +37,7 @@ export interface Plan<O extends Status.ManagedObject, D, R> {
   readonly finalizer: Finalizers.Finalizer | undefined
   readonly pausedAnnotation: string
   readonly own: (object: D, outcome: Outcome) => Effect.Effect<JsonObject, never, R>
+  readonly available: (object: D, failure: Disposition.Shown) => boolean
   readonly lookup: (ref: KubeObject.Ref) => Effect.Effect<Option.Option<O>, never, R>
   readonly waiting: Inputs.Waiting
   /** Looks at what a pass declared. */
@@ -106,11 +107,12 @@ const run = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
   return { decoded, pass, inputs: [...inputs.values()] }
 })
 
-const standing = (failure: Disposition.ProvisionError | undefined): Status.Standing =>
+const standing = (failure: Disposition.ProvisionError | undefined, isAvailable: boolean): Status.Standing =>
   failure === undefined
     ? Status.provisioned
     : {
         ready: "False",
+        available: isAvailable ? "True" : "False",
         doing: Disposition.isTerminal(failure) ? "stalled" : "reconciling",
         reason: failure.reason,
         message: failure.message
@@ -208,46 +210,50 @@ const current = <O extends Status.ManagedObject, D, R>({ lookup }: Plan<O, D, R>
   )
 }
 
-const settled = (failure: Disposition.ProvisionError | undefined, stamp: Status.At) => (status: Status.ManagedStatus) =>
-  Status.resumed(Status.conditions(status.conditions ?? [], standing(failure), stamp))
+const settled = (stands: Status.Standing, stamp: Status.At) => (status: Status.ManagedStatus) =>
+  Status.resumed(Status.conditions(status.conditions ?? [], stands, stamp))
 
-/** The kind's own fields of the status. Where there are none because their author erred, the pass has failed (P4). */
+/** What a status says of a pass: how the object stands, and the kind's own fields. */
+interface Said {
+  readonly failure: Disposition.ProvisionError | undefined
+  readonly isAvailable: boolean
+  readonly fields: JsonObject
+}
+
+/** What the kind's author says of it. Where there is nothing because the author erred, the pass has failed (P4). */
 const owned = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
   plan: Plan<O, D, R>,
   latest: O,
   phase: Progress.Phase,
   { decoded, pass }: Run<D>,
   failure: Disposition.ProvisionError | undefined
-) {
-  if (decoded === undefined) return { failure, fields: {} }
-  const outcome = {
-    phase,
-    failure: failure === undefined ? undefined : Disposition.show(failure),
-    conditions: settled(failure, at(latest, yield* Clock.currentTimeMillis))(latest.status ?? {}),
-    progress: pass.progress
-  }
-  const own = yield* Effect.result(
-    settle(
-      Effect.suspend(() => plan.own(decoded, outcome)),
-      "The function of the kind's own status"
-    )
-  )
-  if (Result.isSuccess(own)) return { failure, fields: own.success }
-  return { failure: failure === undefined ? own.failure : Disposition.join([failure, own.failure]), fields: {} }
+): Effect.fn.Return<Said, never, R> {
+  if (decoded === undefined) return { failure, isAvailable: false, fields: {} }
+  const stamp = at(latest, yield* Clock.currentTimeMillis)
+  const shown = failure === undefined ? undefined : Disposition.show(failure)
+  const said = Effect.suspend(() => {
+    const isAvailable = shown === undefined || plan.available(decoded, shown)
+    const conditions = settled(standing(failure, isAvailable), stamp)(latest.status ?? {})
+    const own = plan.own(decoded, { phase, failure: shown, conditions, progress: pass.progress })
+    return Effect.map(own, (fields) => ({ failure, isAvailable, fields }))
+  })
+  const result = yield* Effect.result(settle(said, "The function of the kind's own status"))
+  if (Result.isSuccess(result)) return result.success
+  const all = failure === undefined ? result.failure : Disposition.join([failure, result.failure])
+  return { failure: all, isAvailable: false, fields: {} }
 })
 
 const publish = <O extends Status.ManagedObject>(
   type: ResourceType<O>,
   latest: O,
-  failure: Disposition.ProvisionError | undefined,
-  fields: JsonObject,
+  { failure, fields, isAvailable }: Said,
   bookkeeping: Bookkeeping.Bookkeeping
 ) =>
   Effect.flatMap(Clock.currentTimeMillis, (nowMs) =>
     Status.write(type, latest, (status) => ({
       ...status,
       ...fields,
-      conditions: settled(failure, at(latest, nowMs))(status),
+      conditions: settled(standing(failure, isAvailable), at(latest, nowMs))(status),
       observedGeneration: bookkeeping.generation,
       provisioning: bookkeeping
     }))
@@ -286,13 +292,14 @@ const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     return Option.none()
   }
   const latest = yield* current(plan, object)
-  const { failure, fields } = Option.isSome(latest)
+  const said = Option.isSome(latest)
     ? yield* owned(plan, latest.value, phase, done, ended)
-    : { failure: ended, fields: {} }
+    : { failure: ended, isAvailable: false, fields: {} }
+  const { failure } = said
   const { bookkeeping, next } = yield* judge(failure, done, before, epoch, yield* Clock.currentTimeMillis)
   yield* Report.pass(plan.type, phase, failure)
   if (Option.isNone(latest)) return next
-  if (yield* publish(plan.type, latest.value, failure, fields, bookkeeping)) {
+  if (yield* publish(plan.type, latest.value, said, bookkeeping)) {
     const { attempts } = bookkeeping
     yield* Events.record(latest.value, { phase, failure, attempts, attemptsBefore: before?.attempts ?? 0 })
   }

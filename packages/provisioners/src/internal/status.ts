@@ -25,6 +25,8 @@ export interface ManagedObject extends KubeObject.KubeObject {
 /** Where an object is, as kstatus tells it: `Reconciling` and `Stalled` exist only while they are true. */
 export interface Standing {
   readonly ready: "True" | "False" | "Unknown"
+  /** What is not ready may be of use all the same. */
+  readonly available: "True" | "False" | "Unknown"
   readonly doing: "nothing" | "reconciling" | "stalled"
   readonly reason: string
   readonly message: string
@@ -32,6 +34,7 @@ export interface Standing {
 
 export const provisioned: Standing = {
   ready: "True",
+  available: "True",
   doing: "nothing",
   reason: "provisioned",
   message: "Everything is provisioned."
@@ -39,6 +42,7 @@ export const provisioned: Standing = {
 
 export const begun: Standing = {
   ready: "Unknown",
+  available: "Unknown",
   doing: "reconciling",
   reason: "provisioning",
   message: "Provisioning has begun."
@@ -80,14 +84,14 @@ const remove =
   (list) =>
     Conditions.remove(list, type)
 
-export const conditions = (list: List, { doing, message, ready, reason }: Standing, at: At): List => {
+export const conditions = (list: List, { available, doing, message, ready, reason }: Standing, at: At): List => {
   const say = (type: string, status: Standing["ready"]) => set({ type, status, reason, message }, at)
   const whether = (type: string, holds: boolean) => (holds ? say(type, "True") : remove(type))
   const steps = [
     say("Ready", ready),
     whether("Reconciling", doing === "reconciling"),
     whether("Stalled", doing === "stalled"),
-    say("Available", ready)
+    say("Available", available)
   ]
   return changed(list, (before) => steps.reduce((sofar, step) => step(sofar), before))
 }
