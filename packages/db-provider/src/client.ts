@@ -11,7 +11,7 @@
  *
  * @since 0.1.0
  */
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { ByteSize, Data, Duration, Effect, Option, Redacted, Schema, type Scope, Stream } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, HttpIncomingMessage } from "effect/http"
 import { HttpApiClient } from "effect/http-api"

@@ -1,0 +1,138 @@
+/** Around everything that the API answers: no request is without an id, a limit and an answer, and no answer is but JSON. */
+import { ByteSize, Cause, Clock, Duration, Effect, Option } from "effect"
+import { HttpIncomingMessage, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiError } from "effect/http-api"
+import { Problem } from "../../Problem.ts"
+import * as Problems from "../../Problem.ts"
+import * as ProviderMetrics from "../../ProviderMetrics.ts"
+import { refusal } from "./answers.ts"
+import { invalid } from "./invalid.ts"
+import * as RequestIds from "./requestId.ts"
+import { routeOf } from "./routes.ts"
+
+const bodyMax = ByteSize.kibibytes(16)
+const pathMax = 2_048
+
+type Request = HttpServerRequest.HttpServerRequest
+type Response = HttpServerResponse.HttpServerResponse
+
+export const shuttingDown = new Problem({
+  code: "shutting_down",
+  detail: "this replica of the provider ends; ask again",
+  retryAfterSeconds: 1
+})
+
+const internal = new Problem({
+  code: "internal",
+  detail: "the provider failed; its log says why, under the id of this request",
+  retryAfterSeconds: 2
+})
+
+const tooLarge = new Problem({ code: "body_too_large", detail: "a body has 16 KiB at most" })
+const broken = new Problem({ code: "invalid_request", detail: "the body broke off" })
+
+/** By the status of what the libraries answer by themselves. */
+const byStatus: ReadonlyMap<number, Problem> = new Map([
+  [400, new Problem({ code: "invalid_request", detail: "the request cannot be understood" })],
+  [404, new Problem({ code: "path_not_found", detail: "the API has no such path" })],
+  [413, tooLarge],
+  [415, new Problem({ code: "unsupported_media_type", detail: "a body has to be application/json" })],
+  [503, shuttingDown]
+])
+
+const unrouted = ({ method, url }: Request): Effect.Effect<Response> =>
+  Option.match(routeOf(url), {
+    onNone: () => refusal(new Problem({ code: "path_not_found", detail: "the API has no such path" })),
+    onSome: ({ methods }) => {
+      const allow = methods.join(", ")
+      const detail = `${method} is not one of the path's methods: ${allow}`
+      return refusal(new Problem({ code: "method_not_allowed", detail: detail.slice(0, 200) }), { allow })
+    }
+  })
+
+const parseFailure = ({ reason }: HttpServerError.RequestParseError): Problem =>
+  reason === "BodyTooLarge" ? tooLarge : broken
+
+/** What the libraries fail or die with. */
+const ofFailure = (request: Request, failure: unknown): Option.Option<Effect.Effect<Response>> => {
+  if (HttpApiError.HttpApiSchemaError.is(failure)) return Option.map(invalid(failure), (problem) => refusal(problem))
+  if (!HttpServerError.isHttpServerError(failure)) return Option.none()
+  const { reason } = failure
+  if (reason._tag === "RouteNotFound") return Option.some(unrouted(request))
+  return reason._tag === "RequestParseError" ? Option.some(refusal(parseFailure(reason))) : Option.none()
+}
+
+const ofCause = (request: Request, cause: Cause.Cause<unknown>): Effect.Effect<Response> => {
+  if (Cause.hasInterruptsOnly(cause)) return refusal(shuttingDown)
+  const known = cause.reasons.flatMap((reason) => {
+    if (reason._tag === "Interrupt") return []
+    return Option.toArray(ofFailure(request, reason._tag === "Fail" ? reason.error : reason.defect))
+  })
+  return known[0] ?? Effect.andThen(Effect.logError("a request was not answered", cause), refusal(internal))
+}
+
+const isProblem = ({ headers }: Response) => headers["content-type"] === Problems.contentType
+
+/** Of those of the libraries none has a body that we want. */
+const inOurWords = (response: Response): Effect.Effect<Response> =>
+  response.status < 400 || isProblem(response)
+    ? Effect.succeed(response)
+    : refusal(byStatus.get(response.status) ?? internal)
+
+const refusedAtOnce = ({ headers, url }: Request): Option.Option<Problem> => {
+  if (headers["host"] === undefined) {
+    return Option.some(new Problem({ code: "invalid_request", detail: "the header Host is missing" }))
+  }
+  if (url.length > pathMax) {
+    return Option.some(new Problem({ code: "path_too_long", detail: `a path has ${pathMax} characters at most` }))
+  }
+  return isDecodable(url)
+    ? Option.none()
+    : Option.some(new Problem({ code: "invalid_request", detail: "the path has an escape that is none" }))
+}
+
+const isDecodable = (url: string): boolean => {
+  try {
+    decodeURIComponent(url)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const common = (requestId: string, isStopping: boolean) => ({
+  [RequestIds.header]: requestId,
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  ...(isStopping ? { connection: "close" } : {})
+})
+
+/** Interruption comes from outside: it is answered as well. */
+export const guarded = <E, R>(
+  app: Effect.Effect<Response, E, R>,
+  isStopping: () => boolean
+): Effect.Effect<Response, never, R | HttpServerRequest.HttpServerRequest> =>
+  Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const requestId = RequestIds.from(request.headers[RequestIds.header])
+    const since = yield* Clock.monotonicTimeNanos
+    const refused = refusedAtOnce(request)
+    const served: Effect.Effect<Response, E, R> = Option.isSome(refused)
+      ? refusal(refused.value)
+      : Effect.flatMap(app, inOurWords)
+    const response = yield* served.pipe(
+      Effect.catchCause((cause) => ofCause(request, cause)),
+      Effect.provideService(RequestIds.RequestId, requestId),
+      Effect.provideService(HttpIncomingMessage.MaxBodySize, bodyMax),
+      Effect.annotateLogs({ requestId })
+    )
+    const took = Duration.nanos((yield* Clock.monotonicTimeNanos) - since)
+    const route = Option.match(routeOf(request.url), { onNone: () => "other", onSome: ({ name }) => name })
+    yield* ProviderMetrics.answered({ method: methodOf(request), route, status: response.status }, took)
+    return HttpServerResponse.setHeaders(response, common(requestId, isStopping()))
+  })
+
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"])
+
+/** Callers may make methods up, and a label must not be theirs. */
+const methodOf = ({ method }: Request): string => (methods.has(method) ? method : "other")

@@ -1,0 +1,46 @@
+/** What is answered to that which is no request of HTTP: a problem document, written by hand, and the end of the connection. */
+import { randomUUID } from "node:crypto"
+import { STATUS_CODES } from "node:http"
+import type { Duplex } from "node:stream"
+import * as Problem from "../../Problem.ts"
+
+const malformed = new Problem.Problem({ code: "invalid_request", detail: "this is not HTTP/1.1 as RFC 9112 has it" })
+
+const byCode: ReadonlyMap<string, Problem.Problem> = new Map([
+  [
+    "HPE_HEADER_OVERFLOW",
+    new Problem.Problem({ code: "headers_too_large", detail: "the headers have 16 KiB at most" })
+  ],
+  [
+    "HPE_CHUNK_EXTENSIONS_OVERFLOW",
+    new Problem.Problem({ code: "body_too_large", detail: "extensions of chunks are not read" })
+  ],
+  ["ERR_HTTP_REQUEST_TIMEOUT", new Problem.Problem({ code: "request_timeout", detail: "the request came too slowly" })]
+])
+
+const textOf = (problem: Problem.Problem): string => {
+  const requestId = randomUUID()
+  const status = Problem.statusOf(problem.code)
+  const body = JSON.stringify(Problem.document(problem, requestId))
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
+    `content-type: ${Problem.contentType}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    "cache-control: no-store",
+    "x-content-type-options: nosniff",
+    "connection: close"
+  ]
+  return `${lines.join("\r\n")}\r\n\r\n${body}`
+}
+
+/** Where there is no HTTP, as when the handshake of TLS fails, nothing is answered. */
+export const answer = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  const { code = "" } = error
+  const isOfHttp = code.startsWith("HPE_") || byCode.has(code)
+  if (!isOfHttp || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  socket.end(textOf(byCode.get(code) ?? malformed), () => socket.destroy())
+}
