@@ -53,6 +53,8 @@ const patience = Schedule.min([Schedule.exponential("1 second"), Schedule.spaced
 const make = Effect.fnUntraced(function* ({ instance, queueMax = 10_000, sink }: Options) {
   const queue = yield* Queue.dropping<string, Cause.Done>(queueMax)
   let lost = 0
+  // A counter that comes into being with its first loss would not be seen to grow.
+  yield* Metric.update(ProviderMetrics.auditLost, 0)
 
   const stamped = Effect.map(Clock.currentTimeMillis, (nowMs) => ({ instance, time: new Date(nowMs).toISOString() }))
   const write = (lines: string) =>

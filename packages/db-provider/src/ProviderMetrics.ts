@@ -151,6 +151,15 @@ export const ddlErrors = counter("berth_db_ddl_errors_total", "Refused statement
 export const loginsRefused = counter("berth_db_logins_refused_total", "Logins of tenants that were refused")
 
 /**
+ * Databases that are not as they were made, by `shard` and `reason`, that of the record's condition `Verified`: `differs`,
+ * `password_changed` or `password_lost`.
+ *
+ * @category metrics
+ * @since 0.1.0
+ */
+export const unverified = gauge("berth_db_unverified", "Databases that are not as they were made")
+
+/**
  * Requests that the API refused for their token, by `reason`.
  *
  * @category metrics

@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Metric } from "effect"
+import { Duration, Effect, Metric, Option } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { TestClock } from "effect/testing"
+import type { Difference } from "../src/Inventory.ts"
 import { StatementRefused, Unreachable } from "../src/PostgresError.ts"
 import * as ProviderMetrics from "../src/ProviderMetrics.ts"
 
@@ -14,7 +15,7 @@ const scraped = (metric: { readonly id: string }) =>
 const alone = <A, E, R>(self: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => Effect.provideService(self, Metric.MetricRegistry, new Map()))
 
-const entry = (kind: "unrecorded" | "missing", name: string) => ({ kind, name, entry: { _tag: "None" } }) as const
+const missing = (name: string): Difference => ({ kind: "missing", name, entry: Option.none() })
 
 describe("ProviderMetrics", () => {
   it.effect("D23: a step is measured by what it came to, and by a clock that nobody sets back", () =>
@@ -69,7 +70,7 @@ describe("ProviderMetrics", () => {
       yield* TestClock.adjust("61 seconds")
 
       yield* looked(2)
-      yield* ProviderMetrics.inventoryTaken("a", [entry("missing", "t"), entry("missing", "u")])
+      yield* ProviderMetrics.inventoryTaken("a", [missing("t"), missing("u")])
       const first = [
         ...(yield* scraped(ProviderMetrics.violations)),
         ...(yield* scraped(ProviderMetrics.isolationLooked))
