@@ -1,6 +1,5 @@
 export * as Access from "./Access.ts"
 export * as Configuration from "./Configuration.ts"
 export * as Crds from "./Crds.ts"
-export * as HealthServer from "./HealthServer.ts"
 export * as Program from "./Program.ts"
 export * as Sql from "./Sql.ts"

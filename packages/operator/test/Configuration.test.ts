@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Option } from "effect"
+import { ConfigProvider, Duration, Effect } from "effect"
 import { CliOutput, Command } from "effect/cli"
 import { type Configuration, flags } from "../src/Configuration.ts"
 
@@ -37,7 +37,7 @@ const documented = readFileSync(new URL("../src/Configuration.ts", import.meta.u
 type Key = keyof Configuration
 const kebab = (key: string): string => `--${key.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`
 const shown = (value: unknown): string => {
-  if (Option.isOption(value)) return Option.getOrElse(Option.map(value, String), () => "none")
+  if (value === undefined) return "none"
   if (Duration.isDuration(value)) return `${Duration.toSeconds(value)} seconds`
   if (typeof value === "object" && value !== null && "port" in value && "host" in value)
     return `${String(value.host)}:${String(value.port)}`
@@ -115,23 +115,6 @@ describe("Configuration", () => {
         assert.match(refused, expected)
         assert.include(refused, kebab(key))
       }
-    })
-  )
-
-  it.effect("takes an IPv6 address in brackets", () =>
-    Effect.gen(function* () {
-      const { configuration } = yield* read(["--listen=[::1]:8080"])
-
-      assert.deepStrictEqual(configuration?.listen, { host: "::1", port: 8080 })
-    })
-  )
-
-  it.effect("takes an empty variable of what is optional for none", () =>
-    Effect.gen(function* () {
-      const { configuration } = yield* read([], { BERTH_KUBECONFIG: "", BERTH_CONTEXT: "" })
-
-      assert.deepStrictEqual(configuration?.kubeconfig, Option.none())
-      assert.deepStrictEqual(configuration?.context, Option.none())
     })
   )
 

@@ -1,14 +1,10 @@
 /** Two replicas of the operator, as processes: one acts, and the other is ready to. */
-import * as Builtin from "@berth/kube/Builtin"
-import * as Caches from "@berth/kube/Caches"
 import { Client } from "@berth/kube/Client"
-import * as LeaderElection from "@berth/kube/LeaderElection"
 import { Environment } from "@berth/shared-components/Environment"
 import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it, vi } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Layer, Option, Schedule } from "effect"
-import * as actingClient from "../src/internal/actingClient.ts"
+import { Duration, Effect, Fiber, Schedule } from "effect"
 import * as Operator from "./support/operator.ts"
 
 // Each test starts two processes, which a busy machine has to wait for.
@@ -108,43 +104,4 @@ describe("berth run, twice", () => {
       yield* metrics(other, leads)
     }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
   )
-
-  it.live("K21: what the controllers send needs leadership; where nobody is elected, nothing", () =>
-    Effect.gen(function* () {
-      yield* Operator.namespaces
-
-      const [before, after] = yield* Effect.all([
-        Effect.exit(write("before")),
-        Effect.andThen(acquire, Effect.exit(write("after")))
-      ]).pipe(Effect.scoped, Effect.provide(acting(true)))
-      const alone = yield* Effect.exit(Effect.provide(write("alone"), acting(false)))
-
-      assert.deepStrictEqual([before, after, alone].map(Exit.isSuccess), [false, true, true])
-      const { items } = yield* Client.use((client) => client.list(Builtin.ConfigMap, { namespace: "berth-system" }))
-      const names = items.map(({ metadata }) => metadata.name)
-      assert.includeMembers(names, ["after", "alone"])
-      assert.notInclude(names, "before")
-    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
-  )
 })
-
-const acting = (leaderElect: boolean) =>
-  actingClient
-    .layer({
-      leaderElect,
-      managementNamespace: "berth-system",
-      instance: "test",
-      leaderElectResourceName: "berth-operator",
-      leaderElectLeaseDuration: Duration.seconds(15),
-      leaderElectRenewDeadline: Duration.seconds(10),
-      leaderElectRetryPeriod: Duration.seconds(2)
-    })
-    .pipe(Layer.provide(Caches.layer))
-
-const acquire = Effect.flatMap(
-  Effect.serviceOption(LeaderElection.LeaderElection),
-  Option.match({ onNone: () => Effect.die("nobody is elected"), onSome: (election) => election.acquire })
-)
-
-const write = (name: string) =>
-  Client.use((client) => client.create(Builtin.ConfigMap, { metadata: { name, namespace: "berth-system" } }))

@@ -3,9 +3,9 @@
  *
  * @since 0.1.0
  */
+import * as CommandLine from "@berth/kube/CommandLine"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { print } from "../internal/output.ts"
 
 /**
  * The subcommand.
@@ -16,6 +16,6 @@ import { print } from "../internal/output.ts"
 export const command = Command.make("crds", {}, () =>
   Effect.gen(function* () {
     const { yaml } = yield* Effect.promise(() => import("../Crds.ts"))
-    yield* print(yaml().trimEnd())
+    yield* CommandLine.print(yaml().trimEnd())
   })
 ).pipe(Command.withDescription("Print the CustomResourceDefinitions, for kubectl apply --server-side -f -."))

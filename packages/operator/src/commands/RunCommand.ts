@@ -3,10 +3,10 @@
  *
  * @since 0.1.0
  */
+import * as CommandLine from "@berth/kube/CommandLine"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { flags } from "../Configuration.ts"
-import { toExit } from "../internal/commandFailed.ts"
 
 /**
  * The subcommand.
@@ -17,13 +17,10 @@ import { toExit } from "../internal/commandFailed.ts"
 export const command = Command.make(
   "run",
   flags,
-  Effect.fnUntraced(
-    function* (configuration) {
-      const { run } = yield* Effect.promise(() => import("../Program.ts"))
-      yield* run(configuration)
-    },
-    toExit(() => 1)
-  )
+  Effect.fnUntraced(function* (configuration) {
+    const { run } = yield* Effect.promise(() => import("../Program.ts"))
+    yield* run(configuration)
+  }, CommandLine.toExit("berth"))
 ).pipe(
   Command.withDescription("Run the operator. SIGTERM lets what runs come to its end; a second one ends it at once.")
 )

@@ -12,10 +12,9 @@
  */
 import { readFile } from "node:fs/promises"
 import { text as readAll } from "node:stream/consumers"
+import * as CommandLine from "@berth/kube/CommandLine"
 import { Data, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { interruptedIsFailed, toExit } from "../internal/commandFailed.ts"
-import { print } from "../internal/output.ts"
 import * as Sql from "../Sql.ts"
 
 /**
@@ -79,10 +78,10 @@ export const command = Command.make(
         database: Option.getOrUndefined(input.database),
         transaction: input.transaction
       })
-      if (rows.length > 0) yield* print(rows.map((row) => row.join("\t")).join("\n"))
+      if (rows.length > 0) yield* CommandLine.print(rows.map((row) => row.join("\t")).join("\n"))
     },
-    toExit(exitCode),
-    interruptedIsFailed
+    CommandLine.toExit("berth", exitCode),
+    CommandLine.interruptedIsFailed
   )
 ).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
 

@@ -1,5 +1,5 @@
 /**
- * Health and metrics over HTTP: `/livez`, `/readyz` and `/metrics`.
+ * A program's health and metrics over HTTP: `/livez`, `/readyz` and `/metrics`.
  *
  * **Guarantees**
  * - K30: `/livez` fails only for what a restart mends, and `/readyz` says what is not ready, a line for each check.
@@ -8,10 +8,20 @@
  * @since 0.1.0
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { Health, type Probe, type Report } from "@berth/kube/Health"
 import { Data, Effect, Option, type Scope } from "effect"
-import { PrometheusMetrics } from "effect/observability"
-import type { Listen } from "./Configuration.ts"
+import * as PrometheusMetrics from "effect/observability/PrometheusMetrics"
+import { Health, type Probe, type Report } from "./Health.ts"
+
+/**
+ * Where to listen; port 0 takes a free one.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Listen {
+  readonly host: string
+  readonly port: number
+}
 
 /**
  * The address cannot be listened on.
@@ -109,6 +119,19 @@ const listening = (server: Server, { host, port }: Listen) =>
  * Default 5 s.
  *
  * **Errors**: {@link ListenFailed}.
+ *
+ * **Example** (Beside something else that the program does)
+ * ```ts
+ * import { Health } from "@berth/kube/Health"
+ * import * as HealthServer from "@berth/kube/HealthServer"
+ * import { Effect } from "effect"
+ *
+ * export const program = Effect.gen(function* () {
+ *   const port = yield* HealthServer.serve({ host: "127.0.0.1", port: 0 })
+ *   yield* Effect.logInfo(`health and metrics are on port ${port}`)
+ *   return yield* Effect.never
+ * }).pipe(Effect.scoped, Effect.provide(Health.layer))
+ * ```
  *
  * @category constructors
  * @since 0.1.0

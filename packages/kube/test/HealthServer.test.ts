@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from "node:net"
-import { Health } from "@berth/kube/Health"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Metric, Option, Scope } from "effect"
+import { Health } from "../src/Health.ts"
 import * as HealthServer from "../src/HealthServer.ts"
 
 const anywhere = { host: "127.0.0.1", port: 0 }
