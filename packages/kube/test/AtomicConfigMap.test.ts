@@ -104,3 +104,73 @@ describe("A value in a ConfigMap", () => {
     )
   )
 })
+
+describe("A value of which a cache has something", () => {
+  const cached = Client.use((client) => client.get(Builtin.ConfigMap, ref)).pipe(Effect.asSome)
+  /** Adds one, and says which values were judged for it. */
+  const changed = Effect.fnUntraced(function* (known: Option.Option<Builtin.ConfigMap>, by: number) {
+    const judged: Array<number> = []
+    const decide = (value: number) => {
+      judged.push(value)
+      return Effect.succeed([value, value + by] as const)
+    }
+    const result = yield* AtomicConfigMap.change(format, place, none, decide, known)
+    return { result, judged }
+  })
+  const two = Effect.forEach([0, 1], () => AtomicConfigMap.change(format, place, none, increment))
+
+  it.effect("is changed without being read", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* two
+        const known = yield* cached
+        const client = yield* Client
+        const unread = { ...client, get: () => Effect.die(new Error("it was read")) }
+
+        const outcome = yield* Effect.provideService(changed(known, 1), Client, unread)
+
+        assert.deepStrictEqual([outcome, yield* found], [{ result: 2, judged: [2] }, 3])
+      })
+    )
+  )
+
+  it.effect("is read and judged again where the cache is behind", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* two
+        const known = yield* cached
+        yield* AtomicConfigMap.change(format, place, none, increment)
+
+        const outcome = yield* changed(known, 1)
+
+        assert.deepStrictEqual([outcome, yield* found], [{ result: 3, judged: [2, 3] }, 4])
+      })
+    )
+  )
+
+  it.effect("is read before it is left as it is", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* two
+        const known = yield* cached
+        yield* AtomicConfigMap.change(format, place, none, increment)
+
+        assert.deepStrictEqual(yield* changed(known, 0), { result: 3, judged: [2, 3] })
+      })
+    )
+  )
+
+  it.effect("is removed with what it is about, and not with anything else", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* two
+
+        yield* AtomicConfigMap.remove(format, { ...place, uid: "another" })
+        assert.strictEqual(yield* found, 2)
+        yield* AtomicConfigMap.remove(format, place)
+        yield* AtomicConfigMap.remove(format, place)
+        assert.isUndefined(yield* found)
+      })
+    )
+  )
+})
