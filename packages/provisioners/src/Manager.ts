@@ -21,7 +21,7 @@
  * - Conditions and the fields of {@link statusFields} are the manager's. Other fields of the status, and conditions of other
  *   types, may have other writers.
  * - An object whose first pass has not begun has no conditions. kstatus takes such an object for ready; the first thing that a
- *   manager writes into status, before the first pass, is therefore that it is reconciling.
+ *   manager writes into status, before the first pass, is therefore that it is reconciling, unless `announces` is false.
  * - At most 64 entries of progress and 64 inputs are kept in status.
  *
  * @since 0.1.0
@@ -175,6 +175,12 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
    * reason of `Ready`. Default: no.
    */
   readonly available?: ((object: D, failure: Disposition.Shown) => boolean) | undefined
+  /**
+   * Whether a new object says that it is being provisioned before its first pass begins. Default true, since kstatus takes an object
+   * without conditions for one that is ready. Without it the first pass begins one request sooner: for records of the program's own, by
+   * whose status nobody but the program goes.
+   */
+  readonly announces?: boolean | undefined
   /** Default {@link pausedAnnotation}. */
   readonly pausedAnnotation?: string | undefined
   /** How many objects are served at once. Default as in `Controller.make`. */
@@ -256,6 +262,7 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
       return Effect.isEffect(tree) ? tree : Effect.succeed(tree)
     },
     finalizer: finalizerOf(options),
+    announces: options.announces ?? true,
     pausedAnnotation: options.pausedAnnotation ?? pausedAnnotation,
     own: (object, outcome) => {
       if (status === undefined) return Effect.succeed({})

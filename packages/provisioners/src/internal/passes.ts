@@ -35,6 +35,8 @@ export interface Plan<O extends Status.ManagedObject, D, R> {
   readonly decode: (object: unknown) => Effect.Effect<D, Schema.SchemaError>
   readonly provisioner: (object: D) => Effect.Effect<Provisioner<R>, Disposition.ProvisionError, R>
   readonly finalizer: Finalizers.Finalizer | undefined
+  /** Whether a new object says that its first pass begins. */
+  readonly announces: boolean
   readonly pausedAnnotation: string
   readonly own: (object: D, outcome: Outcome) => Effect.Effect<JsonObject, never, R>
   readonly available: (object: D, failure: Disposition.Shown) => boolean
@@ -281,7 +283,7 @@ const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     return early.value
   }
   ran.set(keyOf(object), object.metadata.uid)
-  if (phase === "provision" && object.status?.observedGeneration === undefined) {
+  if (plan.announces && phase === "provision" && object.status?.observedGeneration === undefined) {
     yield* begin(plan.type, object, startMs)
   }
   const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
