@@ -103,7 +103,24 @@ export const ensure = Effect.fn("Credentials.ensure")(function* (
   namespace: string
 ): Effect.fn.Return<Redacted.Redacted, ProvisionError, Client> {
   const found = yield* read(databaseName, namespace)
-  if (Option.isSome(found)) return found.value
+  return Option.isSome(found) ? found.value : yield* make(databaseName, namespace)
+})
+
+/**
+ * The same, for a tenant that is new, which has none: it is made before it is looked for.
+ *
+ * **Errors**: `name_taken`, and those of the cluster.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const make: (
+  databaseName: string,
+  namespace: string
+) => Effect.Effect<Redacted.Redacted, ProvisionError, Client> = Effect.fn("Credentials.make")(function* (
+  databaseName: string,
+  namespace: string
+) {
   const password = yield* Names.password
   const metadata = {
     name: Names.credentials(databaseName),
@@ -118,7 +135,7 @@ export const ensure = Effect.fn("Credentials.ensure")(function* (
     Effect.as(Redacted.make(password)),
     KubeFailure.classified,
     // Whoever was faster made the one that counts.
-    Effect.catchIf(KubeFailure.Reasons.already_exists.is, () => Effect.suspend(() => ensure(databaseName, namespace)))
+    Effect.catchIf(KubeFailure.Reasons.already_exists.is, () => ensure(databaseName, namespace))
   )
 })
 

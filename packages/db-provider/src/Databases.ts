@@ -54,6 +54,7 @@ export const options = ({ definitions }: Records["Service"]) => {
     definition: databases,
     finalizer: Consent.finalizer,
     inputs: [databases],
+    announces: false,
     concurrency,
     provisioner: (database: Database) => DatabaseTree.make(database, memory),
     status: status.of

@@ -14,6 +14,7 @@ import { Context, Effect, Layer, type Option } from "effect"
 import { Consumer } from "./Consumer.ts"
 import * as Credentials from "./Credentials.ts"
 import { Database, type Phase } from "./Database.ts"
+import * as Ledger from "./Ledger.ts"
 import { Settings } from "./Settings.ts"
 import { Shard } from "./Shard.ts"
 
@@ -103,7 +104,8 @@ export const definitions = ({ releaseNamespace }: Pick<Settings["Service"], "rel
       namespaces,
       labelSelector: `!${Credentials.tenantLabel}`,
       metadataOnly: true
-    })
+    }),
+    ledgers: Cache.define(Builtin.ConfigMap, { namespaces, labelSelector: Ledger.label })
   }
 }
 
@@ -142,37 +144,48 @@ export class Records extends Context.Service<
   }
 >()("@berth/db-provider/Records") {
   /**
-   * Opens the caches that lookups need.
+   * Opens the caches that lookups need, and lets changes of ledgers begin with what the cache has of them.
    *
    * @since 0.1.0
    */
-  static readonly layer: Layer.Layer<Records, never, Caches | Settings> = Layer.effect(
-    Records,
-    Effect.gen(function* () {
-      const caches = yield* Caches
-      const settings = yield* Settings
-      const all = definitions(settings)
-      const released = (name: string) => ({ name, namespace: settings.releaseNamespace })
-      const shards = yield* caches.open(all.shards)
-      const consumers = yield* caches.open(all.consumers)
-      const databases = yield* caches.open(all.databases)
-      const secrets = yield* caches.open(all.secrets)
-      return {
-        definitions: all,
-        shards: shards.list(),
-        shard: (name) => shards.get({ name }),
-        shardsOfSecret: (name) => shards.byIndex("secret", name),
-        consumers: consumers.list(),
-        consumer: (name) => consumers.get({ name }),
-        database: (name) => databases.get(released(name)),
-        databases: databases.list(),
-        databasesOfConsumer: (uid) => databases.byIndex("consumer", uid),
-        databasesOfShard: (uid) => databases.byIndex("shard", uid),
-        databasesInMotion: (uid) => databases.byIndex("inMotion", uid),
-        databasesByName: (name) => databases.byIndex("databaseName", name),
-        unplaced: databases.byIndex("unplaced", yes),
-        secret: (name) => secrets.get(released(name))
-      }
-    })
+  static readonly layer: Layer.Layer<Records, never, Caches | Settings> = Layer.suspend(() =>
+    Layer.merge(Layer.effect(Records, make), knownLedgers)
   )
 }
+
+const make = Effect.gen(function* () {
+  const caches = yield* Caches
+  const settings = yield* Settings
+  const all = definitions(settings)
+  const released = (name: string) => ({ name, namespace: settings.releaseNamespace })
+  const shards = yield* caches.open(all.shards)
+  const consumers = yield* caches.open(all.consumers)
+  const databases = yield* caches.open(all.databases)
+  const secrets = yield* caches.open(all.secrets)
+  return Records.of({
+    definitions: all,
+    shards: shards.list(),
+    shard: (name) => shards.get({ name }),
+    shardsOfSecret: (name) => shards.byIndex("secret", name),
+    consumers: consumers.list(),
+    consumer: (name) => consumers.get({ name }),
+    database: (name) => databases.get(released(name)),
+    databases: databases.list(),
+    databasesOfConsumer: (uid) => databases.byIndex("consumer", uid),
+    databasesOfShard: (uid) => databases.byIndex("shard", uid),
+    databasesInMotion: (uid) => databases.byIndex("inMotion", uid),
+    databasesByName: (name) => databases.byIndex("databaseName", name),
+    unplaced: databases.byIndex("unplaced", yes),
+    secret: (name) => secrets.get(released(name))
+  })
+})
+
+/** Ledgers are changed on what the cache has of them. */
+const knownLedgers = Layer.effect(
+  Ledger.Known,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const ledgers = yield* Caches.use((caches) => caches.open(definitions(settings).ledgers))
+    return (name) => ledgers.get({ name, namespace: settings.releaseNamespace })
+  })
+)

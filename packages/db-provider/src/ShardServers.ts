@@ -82,6 +82,8 @@ export class ShardServers extends Context.Service<
     ) => <A, E, R>(self: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Notes that a shard did not answer as it should, so that it is looked at. */
     readonly suspect: (shard: string) => Effect.Effect<void>
+    /** Whether that was noted since this was asked last. */
+    readonly wasSuspected: (shard: string) => Effect.Effect<boolean>
     /** Shards to be looked at: read by one. */
     readonly suspects: Stream.Stream<Ref>
   }
@@ -107,6 +109,7 @@ const make = Effect.gen(function* () {
     idleTimeToLive: idle
   })
   const suspects = yield* Queue.sliding<Ref>(suspectsMax)
+  const suspected = new Set<string>()
   const turns = new Map<string, PartitionedSemaphore.PartitionedSemaphore<string>>()
   const passwords = new Map<string, Known>()
 
@@ -146,7 +149,12 @@ const make = Effect.gen(function* () {
       return yield* RcMap.get(servers, ShardServer.settingsOf(shard, password))
     }),
     inTurn: (shard, consumer) => turnsOf(shard).withPermit(consumer),
-    suspect: (shard) => Effect.asVoid(Queue.offer(suspects, { name: shard })),
+    suspect: (shard) =>
+      Effect.suspend(() => {
+        suspected.add(shard)
+        return Effect.asVoid(Queue.offer(suspects, { name: shard }))
+      }),
+    wasSuspected: (shard) => Effect.sync(() => suspected.delete(shard)),
     suspects: Stream.fromQueue(suspects)
   })
 })

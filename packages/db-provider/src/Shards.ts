@@ -21,7 +21,7 @@ import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import * as Provisioner from "@berth/provisioners/Provisioner"
-import { Duration, Effect, type Scope } from "effect"
+import { Clock, Duration, Effect, type Scope } from "effect"
 import type { Audit } from "./Audit.ts"
 import * as Canary from "./Canary.ts"
 import { Database } from "./Database.ts"
@@ -140,11 +140,24 @@ const changesCounts = ({ _tag, object, previous }: Change<RawDatabase>): boolean
 // --- Serving
 
 const serve = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory): Step {
-  const { failure, server } = yield* check(shard, memory)
   yield* tend(shard, memory)
-  if (server !== undefined) yield* Effect.scoped(inventory.taken(server, shard, memory))
+  if (!(yield* isDue(shard, memory))) return
+  const { failure, server } = yield* check(shard, memory)
+  if (server !== undefined) yield* inventory.taken(server, shard, memory)
   if (failure !== undefined) return yield* failure
+  memory.well = { generation: shard.metadata.generation, atMs: yield* Clock.currentTimeMillis }
 }, Effect.scoped)
+
+/** A pass that only counts, since a database came or went, does not ask the server anything. */
+const isDue = Effect.fnUntraced(function* ({ metadata }: Shard, memory: memories.ShardMemory) {
+  const { well } = memory
+  memory.well = undefined
+  const isSuspected = yield* ShardServers.use(({ wasSuspected }) => wasSuspected(metadata.name))
+  if (isSuspected || well?.generation !== metadata.generation) return true
+  if ((yield* Clock.currentTimeMillis) - well.atMs >= Duration.toMillis(every) / 2) return true
+  memory.well = well
+  return false
+})
 
 const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
   const checked = yield* checks.run(shard, memory)

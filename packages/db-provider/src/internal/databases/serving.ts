@@ -37,8 +37,20 @@ const slowly = { after: "1 minute" } as const
 
 // --- The place
 
-const place = (database: Database, memory: Memory): Step =>
-  database.spec.shardRef === undefined ? Effect.flatMap(chosen(database), written(database, memory)) : Effect.void
+/** The password does not wait for the place. What the pass knows of the record is old then: the next one goes on, woken by the writing. */
+const place = Effect.fnUntraced(function* (database: Database, memory: Memory) {
+  if (database.spec.shardRef !== undefined) return
+  const placed = Effect.tap(chosen(database), written(database, memory))
+  const [shard] = yield* Effect.all([placed, Effect.ignore(prepare(database, memory))], { concurrency: "unbounded" })
+  return yield* Reasons.placed({ shard: shard.metadata.name })
+})
+
+/** What comes of it shows when it is needed. */
+const prepare = Effect.fnUntraced(function* ({ metadata, spec }: Database, { passwords }: Memory) {
+  if (passwords.has(metadata.uid)) return
+  const { releaseNamespace } = yield* Settings
+  passwords.set(metadata.uid, yield* Credentials.make(spec.databaseName, releaseNamespace))
+}, ProviderMetrics.stepTook("credentials"))
 
 const chosen = Effect.fnUntraced(function* ({ spec }: Database) {
   const records = yield* Records
@@ -55,7 +67,6 @@ const chosen = Effect.fnUntraced(function* ({ spec }: Database) {
   return yield* Placement.place(request)
 }, ProviderMetrics.stepTook("place"))
 
-/** What the pass knows of the record is old by then: the next one goes on, and this writing is what wakes it. */
 const written = (database: Database, memory: Memory) =>
   Effect.fnUntraced(function* ({ metadata }: Shard) {
     const { name, namespace, uid } = database.metadata
@@ -70,7 +81,6 @@ const written = (database: Database, memory: Memory) =>
       ...AuditEvent.subjectOf(database),
       shard: metadata.name
     })
-    return yield* Reasons.placed({ shard: metadata.name })
   })
 
 // --- The tenant
@@ -95,10 +105,10 @@ const serve = (database: Database, memory: Memory): Step =>
   })
 
 const create = Effect.fnUntraced(function* (database: Database, memory: Memory) {
+  const { metadata, spec } = database
   const { releaseNamespace: namespace } = yield* Settings
-  const password = yield* Credentials.ensure(database.spec.databaseName, namespace).pipe(
-    ProviderMetrics.stepTook("credentials")
-  )
+  const password = memory.passwords.get(metadata.uid) ?? (yield* Credentials.ensure(spec.databaseName, namespace))
+  memory.passwords.delete(metadata.uid)
   yield* onShard(database, (server, shard) =>
     Effect.all(
       [

@@ -12,6 +12,8 @@ export interface Look {
 }
 
 export interface ShardMemory {
+  /** When it was last found well, and in which generation. */
+  well: { readonly generation: number; readonly atMs: number } | undefined
   look: Look | undefined
   /** How many looks there were. */
   turn: number
@@ -28,6 +30,7 @@ const none: ReadonlySet<string> = new Set()
 
 export const of = (memory: Memory, uid: string): ShardMemory => {
   const found = memory.get(uid) ?? {
+    well: undefined,
     look: undefined,
     turn: 0,
     serverVersion: undefined,
