@@ -115,7 +115,7 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
             pool.request(identity, {
               method: request.method,
               path: `${prefix}${request.path}`,
-              headers: { "user-agent": `berth/${version}`, ...request.headers, ...authorization(identity) },
+              headers: { "user-agent": `berth/${version}`, ...headersOf(identity, request), ...proof(identity) },
               body: request.body
             })
           ),
@@ -139,10 +139,15 @@ export const layer = (connection: Connection): Layer.Layer<Transport> =>
     })
   )
 
-const authorization = (identity: Credentials.Identity): Readonly<Record<string, string | ReadonlyArray<string>>> => ({
-  ...identity.headers,
-  ...(identity.authorization === undefined ? {} : { authorization: Redacted.value(identity.authorization) })
-})
+/** Whom a request acts for takes the place of whom the connection acts for: the two together would be somebody else again. */
+const headersOf = (
+  identity: Credentials.Identity,
+  { headers }: TransportRequest
+): Readonly<Record<string, string | ReadonlyArray<string>>> =>
+  headers["impersonate-user"] === undefined ? { ...headers, ...identity.headers } : headers
+
+const proof = ({ authorization }: Credentials.Identity): Readonly<Record<string, string>> =>
+  authorization === undefined ? {} : { authorization: Redacted.value(authorization) }
 
 const fromPool = (request: TransportRequest, answer: Pool.Answer): TransportResponse => {
   const unreachable = (cause: unknown) => new KubeError.Unreachable({ ...request.about, cause })

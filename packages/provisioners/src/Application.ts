@@ -12,8 +12,11 @@
  *   or yield, and is run again in the next pass until it succeeds.
  * - P36: `allowDegraded` makes degraded good enough.
  * - P37: a value that is `Redacted` stays secret.
+ * - S32: with an `account` the chart gets nothing that the account may not make: not outside of the release's namespace, whatever
+ *   chart and values say.
  *
  * **Caveats**
+ * - The account and its RoleBinding stay in the namespace when the application goes: others may use them.
  * - `release` must answer the same for as long as the owner lives: what was deployed under another name is not looked for.
  * - A hook that is interrupted after its last effect is run once more: write hooks that bear that.
  * - The namespace is made where it is missing, and left where it is.
@@ -26,6 +29,7 @@ import * as CdDriver from "./CdDriver.ts"
 import * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
 import * as compose from "./internal/compose.ts"
+import * as Account from "./internal/cd/account.ts"
 import * as Names from "./internal/cd/names.ts"
 import * as Namespace from "./internal/cd/namespace.ts"
 import * as Record from "./internal/cd/record.ts"
@@ -43,6 +47,7 @@ import type * as Provisioner from "./Provisioner.ts"
  * | `waiting_for_objects` | deployed, and objects are not ready | comes back in seconds | see to the objects if it lasts |
  * | `degraded` | deployed, and objects have failed | retried with backoff | see to the objects |
  * | `failed` | the tool could not deploy it | retried with backoff | read the operator's log for the tool's words |
+ * | `not_allowed` | it wants objects that its account may not make | retried with backoff | leave them out, or deploy it with other rights |
  * | `removing` | it is being removed | comes back in seconds | nothing |
  * | `held` | objects of it are not gone yet | comes back in seconds | see to whoever holds the objects |
  * | `removal_failed` | the tool could not remove it | retried with backoff | read the operator's log |
@@ -60,6 +65,7 @@ export const Reasons = Disposition.vocabulary("application", {
   waiting_for_objects: Disposition.yield("Waiting for {objects} of {release} to become ready."),
   degraded: Disposition.transient("{objects} of {release} failed; the operator's log says why."),
   failed: Disposition.transient("{release} could not be deployed; the operator's log says why."),
+  not_allowed: Disposition.transient("{release} may not have {objects}: its account has no right to make that."),
   removing: Disposition.yield("Waiting for {release} to be gone."),
   held: Disposition.yield("Waiting for {objects} of {release} to be gone."),
   removal_failed: Disposition.transient("{release} could not be removed; the operator's log says why."),
@@ -132,6 +138,11 @@ export interface Options<O extends Owner, R> {
   readonly owner: O
   /** Which chart in which version: from a catalogue, a bundle, or a literal. */
   readonly chart: Given<O, CdDriver.Chart, R>
+  /**
+   * The ServiceAccount of the release's namespace with whose rights it is deployed; it is made where it is missing. Asked for in
+   * deprovision passes too. Default: the tool acts with rights of its own.
+   */
+  readonly account?: Given<O, CdDriver.Account | undefined, R> | undefined
   /** Asked for in deprovision passes too. */
   readonly release?: Given<O, ReleaseName, R> | undefined
   readonly values?: Given<O, CdDriver.Values, R> | undefined
@@ -156,6 +167,8 @@ export interface Options<O extends Owner, R> {
 export type NamespaceMetadata = Namespace.NamespaceMetadata
 
 const soon = "2 seconds"
+/** How long an API server may take to know of rights that it has just been told. */
+const settling = "1 second"
 const isAsked = <O, A, R>(
   from: Given<O, A, R>
 ): from is (owner: O) => Effect.Effect<A, Disposition.ProvisionError, R> => typeof from === "function"
@@ -172,7 +185,9 @@ const releaseOf = Effect.fnUntraced(function* <O extends Owner, R>(application: 
   if (!Names.isRelease(name, namespace) || Option.isNone(id)) {
     return yield* Reasons.invalid_release({ why: `release ${name} in namespace ${namespace}` })
   }
-  return { id: id.value, ownerUid: metadata.uid, name, namespace } satisfies CdDriver.Release
+  const account = yield* given<O, CdDriver.Account | undefined, R>(options.owner, options.account)
+  const release: CdDriver.Release = { id: id.value, ownerUid: metadata.uid, name, namespace }
+  return account === undefined ? release : { ...release, account }
 })
 
 const chartOf = Effect.fnUntraced(function* <O extends Owner, R>({ chart: from, owner }: Options<O, R>) {
@@ -248,6 +263,8 @@ const verdict = (
         : Reasons.degraded({ release, objects: shownOr(observed.objects, something) }, { why: observed.why })
     case "Failed":
       return Reasons.failed({ release }, { why: observed.why })
+    case "Forbidden":
+      return Reasons.not_allowed({ release, objects: shownOr(observed.objects, something) }, { why: observed.why })
     case "Removing":
       return removing(release, observed)
     case "Suspended":
@@ -271,6 +288,12 @@ const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: 
     yield* KubeFailure.classified(Namespace.describe(release, metadata))
   }
   const record = yield* recordOf(release)
+  if (yield* KubeFailure.classified(Account.ensure(release))) {
+    return yield* Reasons.deploying(
+      { release: named(release) },
+      { why: "its account has just been made", after: settling }
+    )
+  }
   const digest = Values.digest(record.key, [release, chart, Values.revealed(values), ignoredDifferences])
   const driver = yield* CdDriver.CdDriver
   const observed = yield* driver.apply({ ...release, chart, values, ignoredDifferences, digest })
@@ -289,6 +312,12 @@ const deprovision = Effect.fnUntraced(function* <O extends Owner, R>(application
   if (options.preDeprovision !== undefined && record !== undefined && !record.deprovisioned) {
     yield* options.preDeprovision(options.owner)
     yield* KubeFailure.classified(Record.note(release, { deprovisioned: "yes" }))
+  }
+  if (yield* KubeFailure.classified(Account.restore(release))) {
+    return yield* Reasons.removing(
+      { release: named(release) },
+      { why: "its account has just been made", after: settling }
+    )
   }
   const driver = yield* CdDriver.CdDriver
   const removal = yield* driver.remove(release)

@@ -7,6 +7,8 @@
  * - P33: an Application that is being deleted is waited for. It is gone when Argo CD has seen its objects go.
  * - P35: automated sync is off, and no sync is pending, before an Application is deleted. A cluster's Secret goes with the last
  *   Application that names the cluster.
+ * - S32: an Application with an account has an AppProject of its own, which allows its source, its namespace, and nothing that lives in
+ *   no namespace. Where Argo CD impersonates, it does so with the account.
  * - P37: Argo CD keeps values in the Application, in the open. Secret ones are refused, unless `allowInlineSecrets` is set.
  *
  * **Caveats**
@@ -26,6 +28,7 @@ import { Effect, Layer } from "effect"
 import * as CdDriver from "./CdDriver.ts"
 import type * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
+import * as Account from "./internal/cd/account.ts"
 import * as Drafts from "./internal/cd/argo/drafts.ts"
 import * as Kinds from "./internal/cd/argo/kinds.ts"
 import * as Home from "./internal/cd/home.ts"
@@ -109,6 +112,7 @@ const apply = Effect.fnUntraced(function* (
     return { _tag: "Taken", why: `Application ${wanted.id} belongs to ${owner}` }
   }
   const spec = Drafts.specOf(wanted, settings, source, remote)
+  yield* restrict(settings, wanted, spec)
   // First what needs the cluster, then the cluster: whoever removes one looks for what needs it.
   const application = yield* Home.ensure(
     home,
@@ -121,7 +125,17 @@ const apply = Effect.fnUntraced(function* (
   if (remote !== undefined) {
     yield* KubeFailure.classified(Home.ensure(home, Builtin.Secret, Drafts.clusterSecret(settings, remote)))
   }
-  return yield* judge(settings, application)
+  return yield* judge(settings, wanted, application)
+})
+
+/** The project is there before what it restricts. */
+const restrict = Effect.fnUntraced(function* (settings: Settings, wanted: CdDriver.Wanted, spec: Kinds.Spec) {
+  if (wanted.account === undefined) return
+  const draft = Drafts.project(wanted, settings, spec, wanted.account)
+  yield* Home.ensure(settings.home, Kinds.AppProject, draft).pipe(
+    Effect.catchTag("NotFound", (error) => Effect.fail(unavailable(error))),
+    KubeFailure.classified
+  )
 })
 
 const held = ({ metadata, status }: Kinds.Application): CdDriver.Removing => {
@@ -149,8 +163,27 @@ const messages = ({ status }: Kinds.Application, types: ReadonlyArray<string>): 
     .map(({ message, type }) => `${type}: ${message}`)
     .join("; ")
 
+const permission = / is not permitted in project /u
+
+/** Objects of a sync that the project, or the API server, refused. */
+const refused = ({ status }: Kinds.Application): ReadonlyArray<string> =>
+  (status?.operationState?.syncResult?.resources ?? [])
+    .filter((each) => each.status === "SyncFailed")
+    .flatMap(({ kind, message = "", name, namespace = "" }) =>
+      permission.test(message)
+        ? [[kind, namespace, name].filter((part) => part !== "").join("/")]
+        : Account.refusedBy(message)
+    )
+
+const syncFailure = (wanted: CdDriver.Wanted, application: Kinds.Application, message: string): CdDriver.Observed => {
+  const why = [message, messages(application, ["SyncError"])].join("; ")
+  const objects = wanted.account === undefined ? [] : refused(application)
+  return objects.length === 0 ? Account.failure(wanted, why) : { _tag: "Forbidden", objects, why }
+}
+
 const judge = Effect.fnUntraced(function* (
   settings: Settings,
+  wanted: CdDriver.Wanted,
   application: Kinds.Application
 ): Effect.fn.Return<CdDriver.Observed, Disposition.ProvisionError, Client.Client> {
   const { operation, spec, status } = application
@@ -163,10 +196,10 @@ const judge = Effect.fnUntraced(function* (
   const { message = "", phase = "", syncResult } = status?.operationState ?? {}
   if (operation !== undefined || phase === "Running" || phase === "Terminating")
     return progressing(`syncing: ${message}`)
-  if (status?.sync?.status === "Synced") return yield* healthOf(application)
+  if (status?.sync?.status === "Synced") return yield* healthOf(wanted, application)
   if ((phase === "Failed" || phase === "Error") && equal(syncResult?.source, spec.source)) {
     yield* again(settings, application)
-    return { _tag: "Failed", why: [message, messages(application, ["SyncError"])].join("; ") }
+    return syncFailure(wanted, application, message)
   }
   return progressing(`the sync status is ${status?.sync?.status}`)
 })
@@ -194,13 +227,14 @@ const listed = (
 })
 
 /** Argo CD knows kinds that kstatus does not, and kstatus whether a report is older than a change: both have to agree. */
-const healthOf = Effect.fnUntraced(function* ({
-  spec,
-  status
-}: Kinds.Application): Effect.fn.Return<CdDriver.Observed, Disposition.ProvisionError, Client.Client> {
+const healthOf = Effect.fnUntraced(function* (
+  wanted: CdDriver.Wanted,
+  { spec, status }: Kinds.Application
+): Effect.fn.Return<CdDriver.Observed, Disposition.ProvisionError, Client.Client> {
   const resources = (status?.resources ?? []).filter(({ hook }) => hook !== true)
   const namespace = typeof spec.destination["namespace"] === "string" ? spec.destination["namespace"] : ""
-  const health = yield* KubeFailure.classified(Objects.healthOf(resources.map((each) => listed(each, namespace))))
+  const objects = resources.map((each) => listed(each, namespace))
+  const health = yield* KubeFailure.classified(Account.as(Objects.healthOf(objects), wanted))
   const overall = status?.health?.status ?? "Unknown"
   const why = [`Argo CD says ${overall}`, health.why].join("; ")
   if (health.failed.length > 0 || overall === "Degraded") return { _tag: "Degraded", objects: health.failed, why }
@@ -218,10 +252,13 @@ const remove = Effect.fnUntraced(function* (
   const read = KubeFailure.classified(Home.read(home, Kinds.Application, refOf(settings, release)))
   const live = yield* read
   if (live?.metadata.labels?.[ownerLabel] === release.ownerUid) {
-    if (live.metadata.deletionTimestamp === undefined) yield* KubeFailure.classified(uninstall(home, live))
+    const isLost = yield* KubeFailure.classified(Account.isLost(release))
+    if (isLost) yield* KubeFailure.classified(letGo(home, live))
+    else if (live.metadata.deletionTimestamp === undefined) yield* KubeFailure.classified(uninstall(home, live))
     const left = yield* read
     if (left !== undefined && left.metadata.uid === live.metadata.uid) return held(left)
   }
+  if (release.account !== undefined) yield* KubeFailure.classified(unrestrict(settings, release))
   if (remote !== undefined) yield* KubeFailure.classified(forget(settings, remote))
   return { _tag: "Gone" }
 })
@@ -236,6 +273,24 @@ const uninstall = Effect.fnUntraced(function* (home: Home.Home, live: Kinds.Appl
   }
   yield* home.client.patch(Kinds.Application, live.metadata, { type: "merge", patch })
   yield* Home.remove(home, Kinds.Application, live)
+})
+
+/** Everything went with the namespace: without its finalizers Argo CD has nothing to delete. */
+const letGo = Effect.fnUntraced(function* (home: Home.Home, live: Kinds.Application) {
+  const { finalizers = [], resourceVersion } = live.metadata
+  const left = finalizers.filter((each) => !each.startsWith(Drafts.finalizerDomain))
+  if (left.length < finalizers.length) {
+    const patch = { metadata: { resourceVersion, finalizers: left } }
+    yield* home.client.patch(Kinds.Application, live.metadata, { type: "merge", patch })
+  }
+  yield* Home.remove(home, Kinds.Application, live)
+})
+
+/** The project goes after what it restricted. */
+const unrestrict = Effect.fnUntraced(function* (settings: Settings, release: CdDriver.Release) {
+  const { home } = settings
+  const live = yield* Home.read(home, Kinds.AppProject, refOf(settings, release))
+  if (live?.metadata.labels?.[ownerLabel] === release.ownerUid) yield* Home.remove(home, Kinds.AppProject, live)
 })
 
 /** The last application of a cluster takes the cluster with it. Those that are being deleted need it most. */

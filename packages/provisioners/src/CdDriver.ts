@@ -5,6 +5,8 @@
  * - P31: a driver says `Ready` only about what is wanted now: this digest, deployed and healthy since.
  * - P33: `remove` is given a release and nothing else, so neither the chart nor its version need exist any more. What is being
  *   removed is not deployed anew before it is gone.
+ * - S32: a release with an {@link Account} is deployed, looked at and removed with the rights of that account, also where somebody
+ *   has tampered with what the tool remembers of it.
  * - P37: what is secret among the values stands there as `Redacted`, and no driver takes it out except into a Secret or a
  *   private file.
  *
@@ -74,6 +76,20 @@ export interface IgnoredDifference {
 }
 
 /**
+ * With whose rights a release is deployed: those of a ServiceAccount in its namespace, which may do there what a role says, and
+ * nothing anywhere else.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Account {
+  /** The ServiceAccount's name, and that of the RoleBinding which gives it the role. */
+  readonly name: string
+  /** The ClusterRole that it has in the namespace. The program needs the right to `bind` it. */
+  readonly role: string
+}
+
+/**
  * Which application this is.
  *
  * @category models
@@ -88,6 +104,8 @@ export interface Release {
   readonly name: string
   /** Where its objects are. The namespace exists. */
   readonly namespace: string
+  /** It exists, and so does its RoleBinding. Absent: the tool acts with rights of its own. */
+  readonly account?: Account | undefined
 }
 
 /**
@@ -120,6 +138,8 @@ export type Observed =
   | { readonly _tag: "Degraded"; readonly objects: ReadonlyArray<string>; readonly why: string }
   /** What is wanted could not be deployed. */
   | { readonly _tag: "Failed"; readonly why: string }
+  /** The same, since its account may not make these, which are named as the API server calls them. */
+  | { readonly _tag: "Forbidden"; readonly objects: ReadonlyArray<string>; readonly why: string }
   /** An earlier one is being removed; what is wanted comes after it. */
   | Removing
   /** Somebody told the tool to leave it alone. */

@@ -8,6 +8,8 @@
  *   they have.
  * - P35: a release that somebody suspended is told from one that is at work. It is resumed to be removed, since Flux would leave its
  *   objects behind.
+ * - S32: with an account, Flux impersonates a ServiceAccount beside the HelmRelease, which has the account's role in the release's
+ *   namespace and no right anywhere else. Who can write in that namespace cannot write the HelmRelease.
  * - P37: what is secret among the values is in a Secret, which the HelmRelease refers to by `valuesFrom`.
  *
  * **Caveats**
@@ -27,6 +29,7 @@ import { Duration, Effect, Layer } from "effect"
 import * as CdDriver from "./CdDriver.ts"
 import type * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
+import * as Account from "./internal/cd/account.ts"
 import * as Drafts from "./internal/cd/flux/drafts.ts"
 import * as Kinds from "./internal/cd/flux/kinds.ts"
 import * as Kubeconfig from "./internal/cd/helm/kubeconfig.ts"
@@ -105,18 +108,21 @@ const ensureReferences = Effect.fnUntraced(function* (
       yield* Home.ensure(home, Builtin.Secret, Drafts.secret(wanted, settings, content, owner))
     }
   }
+  if (wanted.account !== undefined) {
+    yield* Home.ensure(home, Builtin.ServiceAccount, Drafts.serviceAccount(wanted, settings, owner))
+  }
   yield* Home.ensure(home, source.type, Drafts.source(wanted, settings, source, owner))
 })
 
 /** What an earlier version of the HelmRelease referred to. */
 const prune = Effect.fnUntraced(function* (
   { home, namespace }: Settings,
-  { id }: CdDriver.Release,
+  { account, id }: CdDriver.Release,
   { kubeconfig, source, values }: Drafts.References
 ) {
-  const kept = new Set([kubeconfig?.name, source.name, values?.name])
+  const kept = new Set([kubeconfig?.name, source.name, values?.name, account && id])
   const labelSelector = `${Drafts.applicationLabel}=${id}`
-  const types = [Builtin.Secret, Kinds.HelmRepository, Kinds.OciRepository, Kinds.GitRepository]
+  const types = [Builtin.Secret, Builtin.ServiceAccount, Kinds.HelmRepository, Kinds.OciRepository, Kinds.GitRepository]
   for (const type of types.map((each): ResourceType.ResourceType => each)) {
     const { items } = yield* home.client.list(type, { namespace, labelSelector, metadataOnly: true })
     yield* Effect.forEach(
@@ -170,11 +176,20 @@ const apply = Effect.fnUntraced(function* (
     const left = yield* leftovers(settings, wanted)
     if (left !== undefined) return left
   }
+  if (yield* KubeFailure.classified(granted(settings, wanted))) return progressing("its rights have just been given")
   const deployed = Effect.catchTag(deploy(settings, wanted, references, live), "NotFound", (error) =>
     Effect.fail(unavailable(error))
   )
   return yield* judge(settings, wanted, references, yield* KubeFailure.classified(deployed))
 })
+
+const bindingOf = ({ id, namespace }: CdDriver.Release) => ({ name: `berth-flux-${id}`.slice(0, 63), namespace })
+
+/** The account that Flux impersonates is in Flux's namespace. Whether its rights were still missing. */
+const granted = ({ namespace }: Settings, wanted: CdDriver.Wanted) =>
+  wanted.account === undefined
+    ? Effect.succeed(false)
+    : Account.bind(bindingOf(wanted), wanted.account.role, { name: wanted.id, namespace })
 
 /** What there is of the release before Flux has it: of another tool, or of a removal that is not finished. */
 const leftovers = Effect.fnUntraced(function* (
@@ -226,12 +241,12 @@ const judge = Effect.fnUntraced(function* (
     return { _tag: "Suspended", why: `HelmRelease ${wanted.id} has spec.suspend` }
   }
   const stalled = Kinds.current(release, "Stalled")
-  if (stalled?.status === "True") return { _tag: "Failed", why: stalled.message }
+  if (stalled?.status === "True") return Account.failure(wanted, stalled.message)
   const ready = Kinds.current(release, "Ready")
   if (ready?.status === "True") return yield* healthOf(wanted, release)
   // While Flux waits to try again, `Ready` is unknown.
   const released = Kinds.current(release, "Released")
-  if (released?.status === "False") return { _tag: "Failed", why: released.message }
+  if (released?.status === "False") return Account.failure(wanted, released.message)
   const trouble = yield* KubeFailure.classified(sourceTrouble(settings, references, release))
   if (trouble !== undefined) return { _tag: "Failed", why: trouble }
   return progressing(ready === undefined ? "Flux has not seen the last change" : `${ready.reason}: ${ready.message}`)
@@ -257,18 +272,35 @@ const remove = Effect.fnUntraced(function* (
   const ref = refOf(settings, release)
   const read = KubeFailure.classified(Home.read(settings.home, Kinds.HelmRelease, ref))
   const live = yield* read
+  const isLost = yield* KubeFailure.classified(Account.isLost(release))
   if (live?.metadata.labels?.[ownerLabel] === release.ownerUid) {
-    if (live.metadata.deletionTimestamp === undefined) yield* uninstall(settings, release, live)
+    if (isLost) yield* letGo(settings, live)
+    else if (live.metadata.deletionTimestamp === undefined) yield* uninstall(settings, release, live)
     const left = yield* read
     if (left?.metadata.uid === live.metadata.uid) {
       const holders = left?.metadata.finalizers?.join(", ") ?? ""
       return { _tag: "Removing", objects: [], why: `HelmRelease ${release.id} is held by ${holders}` }
     }
   }
+  if (isLost) return { _tag: "Gone" }
   const revision = yield* KubeFailure.classified(Releases.newest(release))
-  if (revision === undefined || revision.ownerUid !== release.ownerUid) return { _tag: "Gone" }
-  return yield* finish(release, revision)
+  const isOurs = revision !== undefined && revision.ownerUid === release.ownerUid
+  const removal = isOurs ? yield* finish(release, revision) : gone
+  if (release.account !== undefined && removal._tag === "Gone") {
+    yield* KubeFailure.classified(Account.unbind(bindingOf(release)))
+  }
+  return removal
 })
+
+const gone: CdDriver.Removal = { _tag: "Gone" }
+
+/** Flux cannot uninstall without the account, and everything went with the namespace: suspended, it lets go. */
+const letGo = Effect.fnUntraced(function* ({ home }: Settings, live: Kinds.HelmRelease) {
+  if (live.spec.suspend !== true) {
+    yield* home.client.patch(Kinds.HelmRelease, live.metadata, { type: "merge", patch: { spec: { suspend: true } } })
+  }
+  if (live.metadata.deletionTimestamp === undefined) yield* Home.remove(home, Kinds.HelmRelease, live)
+}, KubeFailure.classified)
 
 /** Says whose the history is, while there is a HelmRelease that proves it, and has Flux uninstall. */
 const uninstall = Effect.fnUntraced(function* ({ home }: Settings, release: CdDriver.Release, live: Kinds.HelmRelease) {
@@ -289,7 +321,7 @@ const finish = Effect.fnUntraced(function* (
     return { _tag: "Failed", why: `Flux left ${revision.name} behind, which is ${revision.status}` }
   }
   const objects = yield* KubeFailure.classified(Releases.objectsOf(release, revision))
-  const left = yield* KubeFailure.classified(Objects.leftOf(objects))
+  const left = yield* KubeFailure.classified(Releases.leftOf(release, objects))
   if (left !== undefined) return left
   yield* KubeFailure.classified(Releases.purge(release))
   return { _tag: "Gone" }

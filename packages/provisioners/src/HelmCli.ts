@@ -9,6 +9,8 @@
  *   is not upgraded.
  * - P35: history is kept; a revision that was left pending counts as failed once no helm can be at work on it any more, and is
  *   followed by another; what helm says of a failure is in `why` only.
+ * - S32: with an account, helm impersonates it, and so does whatever reads what helm remembers. A namespace that is gone or going has
+ *   taken the release with it.
  * - P37: values and credentials reach helm by files that only this program's user can read. They are in a folder of their own,
  *   which is gone when helm has ended, also when the pass was interrupted.
  *
@@ -27,6 +29,7 @@ import { Clock, Duration, Effect, Layer } from "effect"
 import * as CdDriver from "./CdDriver.ts"
 import type * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
+import * as Account from "./internal/cd/account.ts"
 import * as Command from "./internal/cd/helm/command.ts"
 import * as Kubeconfig from "./internal/cd/helm/kubeconfig.ts"
 import * as Releases from "./internal/cd/helm/releases.ts"
@@ -72,7 +75,9 @@ type Pass<A> = Effect.Effect<A, Disposition.ProvisionError, Client.Client>
 /** The connection to the cluster that the client in the context is of. */
 const connectionOf = ({ connection, home }: Settings, release: CdDriver.Release): Pass<Connection> =>
   KubeFailure.classified(
-    Effect.map(Home.destination(home, release), (destination) => destination?.connection ?? connection)
+    Effect.map(Home.destination(home, release), (destination) =>
+      Account.connected(destination?.connection ?? connection, release)
+    )
   )
 
 /** What helm said when it failed; undefined when it did not. */
@@ -130,7 +135,7 @@ const upgrade = Effect.fnUntraced(function* (
   const flags = ["--install", "--reset-values", "--history-max", String(settings.historyMax), "--labels", labels]
   const options = ["upgrade", ...args.options, ...flags, "--values", "{values.json}"]
   const problem = yield* helm(settings, wanted, options, [name, args.chart], values)
-  if (problem !== undefined) return { _tag: "Failed", why: problem }
+  if (problem !== undefined) return Account.failure(wanted, problem)
   const revision = yield* KubeFailure.classified(Releases.newest(wanted))
   return revision?.digest === digest && revision.status === "deployed"
     ? Objects.observed(yield* KubeFailure.classified(Releases.healthOf(wanted, revision)))
@@ -191,6 +196,7 @@ const remove = Effect.fnUntraced(function* (
   settings: Settings,
   release: CdDriver.Release
 ): Effect.fn.Return<CdDriver.Removal, Disposition.ProvisionError, Client.Client> {
+  if (yield* KubeFailure.classified(Account.isLost(release))) return { _tag: "Gone" }
   const revision = yield* KubeFailure.classified(Releases.newest(release))
   if (revision === undefined || revision.ownerUid !== release.ownerUid) return { _tag: "Gone" }
   const objects = yield* KubeFailure.classified(Releases.objectsOf(release, revision))
@@ -198,7 +204,7 @@ const remove = Effect.fnUntraced(function* (
     const problem = yield* helm(settings, release, ["uninstall", "--keep-history"], [release.name])
     if (problem !== undefined) return { _tag: "Failed", why: problem }
   }
-  const left = yield* KubeFailure.classified(Objects.leftOf(objects))
+  const left = yield* KubeFailure.classified(Releases.leftOf(release, objects))
   if (left !== undefined) return left
   // Of a release that is uninstalled already, this removes the history.
   const problem = yield* helm(settings, release, ["uninstall"], [release.name])

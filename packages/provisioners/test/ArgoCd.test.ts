@@ -9,6 +9,7 @@ import * as CdDriver from "../src/CdDriver.ts"
 import * as Identifier from "../src/Identifier.ts"
 import * as Kinds from "../src/internal/cd/argo/kinds.ts"
 import * as Inputs from "../src/internal/inputs.ts"
+import { accountSuite } from "./support/cd/accountSuite.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeArgoCd, namespace as home } from "./support/cd/fakeArgoCd.ts"
 import { outcome } from "./support/cd/outcome.ts"
@@ -39,8 +40,9 @@ const secretOf = (name: string) =>
   Client.Client.use((client) => Effect.option(client.get(Builtin.Secret, { namespace: home, name })))
 
 describe("ArgoCd", () => {
-  layer(Layer.provideMerge(fakeArgoCd, Cluster.embeddedWithClient()))((it) => {
+  layer(Layer.provideMerge(fakeArgoCd, Cluster.embeddedWithClient({ rbac: true, tls: false })))((it) => {
     driverSuite("ArgoCd", it)
+    accountSuite("ArgoCd", it)
 
     const reports: ReadonlyArray<{
       readonly because: string

@@ -9,6 +9,7 @@ import * as Flux from "../src/Flux.ts"
 import * as Identifier from "../src/Identifier.ts"
 import * as Kinds from "../src/internal/cd/flux/kinds.ts"
 import * as Inputs from "../src/internal/inputs.ts"
+import { accountSuite } from "./support/cd/accountSuite.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeFlux, namespace as home } from "./support/cd/fakeFlux.ts"
 import { outcome } from "./support/cd/outcome.ts"
@@ -36,8 +37,9 @@ const changed = Effect.fnUntraced(function* (namespace: string, patch: object, s
 })
 
 describe("Flux", () => {
-  layer(Layer.provideMerge(fakeFlux, Cluster.embeddedWithClient()))((it) => {
+  layer(Layer.provideMerge(fakeFlux, Cluster.embeddedWithClient({ rbac: true, tls: false })))((it) => {
     driverSuite("Flux", it)
+    accountSuite("Flux", it)
 
     it.effect(
       "P37: secrets are in a Secret that the HelmRelease refers to, and a change of one is deployed",

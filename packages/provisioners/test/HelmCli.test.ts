@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs"
+import { gunzipSync, gzipSync } from "node:zlib"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import * as Connection from "@berth/kube/Connection"
@@ -9,11 +10,12 @@ import { TestClock } from "effect/testing"
 import * as CdDriver from "../src/CdDriver.ts"
 import * as HelmCli from "../src/HelmCli.ts"
 import * as Identifier from "../src/Identifier.ts"
+import { accountSuite } from "./support/cd/accountSuite.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
 import { fakeHelm } from "./support/cd/fakeHelmTool.ts"
 import { applied, spy, token, wanted } from "./support/cd/spyHelm.ts"
 import { outcome } from "./support/cd/outcome.ts"
-import { provisioned, scene } from "./support/cd/tool.ts"
+import { deprovisioned, provisioned, scene } from "./support/cd/tool.ts"
 
 /** Starting programs takes its time on a machine that does much else. */
 const timeout = 60_000
@@ -34,9 +36,42 @@ const statuses = (namespace: string) =>
     ({ items }) => items.map(({ metadata }) => `${metadata.labels?.["version"]} ${metadata.labels?.["status"]}`)
   )
 
+/** Somebody who may write in the namespace has helm's record name an object of another one. */
+const forged = Effect.fnUntraced(function* (namespace: string, elsewhere: string) {
+  const client = yield* Client.Client
+  const ref = { namespace, name: "sh.helm.release.v1.shop-web.v1" }
+  const { data = {} } = yield* client.get(Builtin.Secret, ref)
+  const record = gunzipSync(Buffer.from(Buffer.from(data["release"] ?? "", "base64").toString(), "base64")).toString()
+  const manifest = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: ${elsewhere}}\n`
+  const text = JSON.stringify({ ...JSON.parse(record), manifest })
+  const release = Buffer.from(gzipSync(text).toString("base64")).toString("base64")
+  yield* client.patch(Builtin.Secret, ref, { type: "merge", patch: { data: { release } } })
+})
+
 describe("HelmCli", () => {
-  layer(Layer.provideMerge(fakeHelm, Cluster.embeddedWithClient()))((it) => {
+  layer(Layer.provideMerge(fakeHelm, Cluster.embeddedWithClient({ rbac: true, tls: false })))((it) => {
     driverSuite("HelmCli", it)
+    accountSuite("HelmCli", it)
+
+    it.effect(
+      "S32: a record that somebody forged shows nothing of what the account may not see, and holds nobody up",
+      () =>
+        Effect.gen(function* () {
+          const { deployer, namespace, web } = yield* scene
+          const { account, elsewhere } = yield* deployer
+          const client = yield* Client.Client
+          yield* client.create(Builtin.ConfigMap, { metadata: { namespace: elsewhere, name: "theirs" } })
+          yield* provisioned(web({ greeting: "one" }, { account }))
+          yield* forged(namespace, elsewhere)
+
+          const seen = yield* outcome(web({ greeting: "one" }, { account }).provision)
+          yield* deprovisioned(web({}, { account }))
+
+          assert.strictEqual(seen?.reason, "waiting_for_objects")
+          yield* client.get(Builtin.ConfigMap, { namespace: elsewhere, name: "theirs" })
+        }),
+      timeout
+    )
 
     it.effect(
       "P35: a revision left pending is waited for while a helm may be at work, then fails and is followed by another",

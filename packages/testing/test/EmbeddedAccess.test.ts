@@ -103,6 +103,49 @@ describe("Access to the embedded cluster", () => {
     )
   )
 
+  it.effect("T3: a right to act for service accounts of one name, in any namespace, is one for no others", () =>
+    scenario(
+      (api, { url }) =>
+        Effect.gen(function* () {
+          const admin = { token: "root" }
+          const actor = {
+            apiGroups: [""],
+            resources: ["serviceaccounts"],
+            resourceNames: ["bot"],
+            verbs: ["impersonate"]
+          }
+          const subjects = [{ kind: "Group", name: "team", apiGroup: "rbac.authorization.k8s.io" }]
+          const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "actor" }
+          yield* api.post(`${rbac}/clusterroles`, { metadata: { name: "actor" }, rules: [actor] }, admin)
+          yield* api.post(`${rbac}/clusterrolebindings`, { metadata: { name: "actor" }, roleRef, subjects }, admin)
+          const as = (user: string) =>
+            Effect.promise(() =>
+              fetch(`${url}/apis/authentication.k8s.io/v1/selfsubjectreviews`, {
+                method: "POST",
+                body: "{}",
+                headers: { authorization: "Bearer ada", "impersonate-user": user }
+              }).then((response) => response.json())
+            )
+          const allowed = yield* as("system:serviceaccount:shop:bot")
+          const refused = yield* Effect.forEach(["system:serviceaccount:shop:admin", "bot"], as)
+
+          assert.deepStrictEqual(at(allowed, "status.userInfo"), {
+            username: "system:serviceaccount:shop:bot",
+            groups: ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"]
+          })
+          assert.deepStrictEqual(
+            refused.map((each) => at(each, "code")),
+            [403, 403]
+          )
+          assert.include(
+            String(at(refused[0], "message")),
+            'cannot impersonate resource "serviceaccounts" in API group "" in the namespace "shop"'
+          )
+        }),
+      { rbac: true, tls: false, users: { ada, root: { username: "root", groups: ["system:masters"] } } }
+    )
+  )
+
   it.effect("T3: reviews answer what a subject may do", () =>
     scenario(
       (api) =>

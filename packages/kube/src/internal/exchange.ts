@@ -1,5 +1,6 @@
 /** One request and its answer: its deadline, the server's pleas for patience, and what the answer means. */
 import { Clock, Duration, Effect, type Scope } from "effect"
+import * as Impersonation from "../Impersonation.ts"
 import * as KubeError from "../KubeError.ts"
 import type { Transport, TransportRequest, TransportResponse } from "../Transport.ts"
 import * as Elapsed from "./elapsed.ts"
@@ -25,6 +26,10 @@ const patienceMs = (status: number, retryAfterMs: number | undefined): number | 
   return status === 503 && retryAfterMs !== undefined ? Math.max(retryAfterMs, waitMinMs) : undefined
 }
 
+/** As it is sent: for whom, if not for the program itself. */
+const sentBy = (call: Call, user: string | undefined): Call =>
+  user === undefined ? call : { ...call, headers: { ...call.headers, "impersonate-user": user } }
+
 /** Sends until there is an answer other than "not now", or no time left to wait. Only success comes back. */
 const accepted = Effect.fnUntraced(function* (
   transport: Transport["Service"],
@@ -32,9 +37,10 @@ const accepted = Effect.fnUntraced(function* (
   deadlineMs: number
 ): Effect.fn.Return<TransportResponse, KubeError.KubeError, Scope.Scope> {
   const endMs = (yield* Elapsed.now) + deadlineMs
+  const sent = sentBy(call, yield* Impersonation.User)
   while (true) {
     yield* Permit.demand
-    const response = yield* transport.request(call)
+    const response = yield* transport.request(sent)
     yield* Effect.annotateCurrentSpan("http.response.status_code", response.status)
     yield* Effect.logDebug(`${KubeError.describe(call.about)}: ${response.status}`)
     if (response.status >= 200 && response.status < 300) return response

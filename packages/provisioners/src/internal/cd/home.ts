@@ -1,14 +1,13 @@
 /** The driver's own cluster: whether the client in the context is of it, and what the driver writes there. */
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
-import type { Draft, KubeObject, Ref } from "@berth/kube/KubeObject"
+import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
-import { Effect, Option } from "effect"
+import { Effect } from "effect"
 import * as CdDriver from "../../CdDriver.ts"
 import type { Identifier } from "../../Identifier.ts"
-import { holds } from "../applied.ts"
 import * as Inputs from "../inputs.ts"
+import * as Ensured from "./ensured.ts"
 
 type Service = Client.Client["Service"]
 
@@ -38,37 +37,17 @@ export const destination = Effect.fnUntraced(function* (home: Home, release: CdD
   return undefined
 })
 
-export const read = <O extends KubeObject>(
-  { client }: Home,
-  type: ResourceType<O>,
-  ref: Ref
-): Effect.Effect<O | undefined, KubeError.KubeError> =>
-  Effect.map(
-    Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone),
-    Option.getOrUndefined
-  )
+export const read = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, ref: Ref) =>
+  Ensured.read(client, type, ref)
 
 /** Somebody has to do something with this object: who waits for that is woken when it changes. */
 export const declare = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, ref: Ref) =>
   Effect.provideService(Inputs.read(type, ref), Client.Client, client)
 
-const fieldManager = "berth"
-
 /** Applies the draft where something differs. */
-export const ensure = Effect.fnUntraced(function* <O extends KubeObject>(
-  home: Home,
-  type: ResourceType<O>,
-  draft: Draft<O> & { readonly metadata: { readonly name: string } }
-): Effect.fn.Return<O, KubeError.KubeError> {
-  const { name, namespace } = draft.metadata
-  const live = yield* read(home, type, { name, namespace })
-  if (live !== undefined && holds(draft, live, fieldManager)) return live
-  return yield* home.client.apply(type, draft, { fieldManager, force: true })
-})
+export const ensure = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, draft: Ensured.Named<O>) =>
+  Ensured.ensure(client, type, draft)
 
 /** Deletes this object, and not a successor of the same name. */
-export const remove = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, { metadata }: O) =>
-  Effect.catchTags(client.delete(type, metadata, { preconditions: { uid: metadata.uid } }), {
-    NotFound: () => Effect.void,
-    Conflict: () => Effect.void
-  })
+export const remove = <O extends KubeObject>({ client }: Home, type: ResourceType<O>, object: O) =>
+  Ensured.remove(client, type, object)

@@ -1,5 +1,6 @@
 /** The objects of a release: which they are, whether they are there, and how they are. */
 import * as Client from "@berth/kube/Client"
+import * as Impersonation from "@berth/kube/Impersonation"
 import type * as KubeError from "@berth/kube/KubeError"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import { Effect, Option } from "effect"
@@ -39,7 +40,7 @@ export const ofManifest = (manifest: string, namespace: string): ReadonlyArray<L
 
 export const nameOf = ({ kind, name }: Listed): string => `${kind}/${name}`
 
-/** Nothing where the object is not there, or its kind is not any more. */
+/** Nothing where the object is not there, or its kind is not any more. What an account may not see, it has not made. */
 const read = Effect.fnUntraced(function* ({
   apiVersion,
   kind,
@@ -50,7 +51,11 @@ const read = Effect.fnUntraced(function* ({
   if (type === undefined) return undefined
   const client = yield* Client.Client
   const ref = type.scope === "Namespaced" ? { name, namespace } : { name }
-  const found = yield* Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
+  const isAccount = (yield* Impersonation.User) !== undefined
+  const found = yield* Effect.catchTags(Effect.asSome(client.get(type, ref)), {
+    NotFound: () => Effect.succeedNone,
+    Forbidden: (error) => (isAccount ? Effect.succeedNone : Effect.fail(error))
+  })
   return Option.getOrUndefined(found)
 })
 

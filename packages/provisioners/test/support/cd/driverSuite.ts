@@ -177,6 +177,31 @@ export const driverSuite = (driver: string, tester: Tester): void => {
     })
   )
 
+  it.effect(`S32: ${driver} deploys with the rights of an account, and names what these do not allow`, () =>
+    Effect.gen(function* () {
+      const { deployed, deployer, isEvil, isGone, namespace, web } = yield* scene
+      const { account, elsewhere } = yield* deployer
+      const mine = (values: CdDriver.Values) => web(values, { account })
+      const refused = (values: CdDriver.Values) =>
+        until(mine(values).provision, (failure) => failure?.reason === "not_allowed")
+      yield* provisioned(mine({ greeting: "one" }))
+
+      const cluster = yield* refused({ greeting: "two", cluster: true })
+      const beside = yield* refused({ greeting: "two", elsewhere })
+      const evil = yield* isEvil
+      yield* provisioned(mine({ greeting: "three" }))
+      const after = yield* deployed
+      yield* deprovisioned(mine({}))
+
+      assert.strictEqual(cluster?._tag, "Transient")
+      assert.match(cluster?.message ?? "", new RegExp(`clusterrolebindings?(?:\\.\\S+)?/${namespace}-evil`, "iu"))
+      assert.match(beside?.message ?? "", new RegExp(`configmaps?/${elsewhere}/${namespace}-evil`, "iu"))
+      assert.isFalse(evil)
+      assert.strictEqual(after?.["greeting"], "three")
+      assert.isTrue(yield* isGone)
+    })
+  )
+
   it.effect(`P32: without its chart an application that runs stays ready under ${driver}`, () =>
     Effect.gen(function* () {
       const { web, withdraw } = yield* scene

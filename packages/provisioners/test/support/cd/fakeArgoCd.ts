@@ -9,14 +9,25 @@ import { Effect, Layer } from "effect"
 import * as ArgoCd from "../../../src/ArgoCd.ts"
 import * as Kinds from "../../../src/internal/cd/argo/kinds.ts"
 import { openDefinition } from "./definitions.ts"
-import { catalogue, giveUp } from "./fakeHelmTool.ts"
-import { type Call, callTo, HelmError, type Json, mergePatch, type Rendered, render } from "./fakeReleases.ts"
+import { catalogue, giveUp, tokenOf } from "./fakeHelmTool.ts"
+import {
+  type Call,
+  callTo,
+  credentials,
+  HelmError,
+  type Json,
+  mergePatch,
+  type Rendered,
+  render
+} from "./fakeReleases.ts"
 import { Tool } from "./tool.ts"
 
 export const namespace = "argocd"
-const collection = `/apis/argoproj.io/v1alpha1/namespaces/${namespace}/applications`
+const group = `/apis/argoproj.io/v1alpha1/namespaces/${namespace}`
+const collection = `${group}/applications`
 
 interface Spec extends Json {
+  readonly project: string
   readonly source: {
     readonly repoURL: string
     readonly targetRevision: string
@@ -66,6 +77,32 @@ const healthOf = ({ spec, status }: Health): string => {
   return spec?.type === "LoadBalancer" && status?.loadBalancer?.ingress === undefined ? "Progressing" : "Healthy"
 }
 
+interface Project {
+  readonly spec?: {
+    readonly destinations: ReadonlyArray<{ readonly namespace: string }>
+    readonly clusterResourceWhitelist: ReadonlyArray<unknown>
+  }
+}
+
+/** What the project does not let through, as a sync reports it. The default project lets everything through. */
+const refusedBy = (name: string, { spec }: Project, objects: ReadonlyArray<Rendered>): ReadonlyArray<Json> =>
+  objects.flatMap(({ object }): ReadonlyArray<Json> => {
+    const { name: of, namespace: at } = object["metadata"] as { readonly name: string; readonly namespace?: string }
+    const about = {
+      kind: object["kind"],
+      name: of,
+      ...(at === undefined ? {} : { namespace: at }),
+      status: "SyncFailed"
+    }
+    if (spec === undefined) return []
+    if (at === undefined) {
+      const message = `resource rbac.authorization.k8s.io:${String(object["kind"])} is not permitted in project ${name}`
+      return spec.clusterResourceWhitelist.length > 0 ? [] : [{ ...about, message }]
+    }
+    const isThere = spec.destinations.some((each) => each.namespace === at)
+    return isThere ? [] : [{ ...about, message: `namespace ${at} is not permitted in project '${name}'` }]
+  })
+
 const sync = async (call: Call, { spec }: Application): Promise<Json> => {
   const { destination, ignoreDifferences, source } = spec
   const comparedTo = { source, destination, ...(ignoreDifferences === undefined ? {} : { ignoreDifferences }) }
@@ -74,6 +111,16 @@ const sync = async (call: Call, { spec }: Application): Promise<Json> => {
       throw new HelmError(`chart "demo" version "${source.targetRevision}" not found`)
     }
     const objects = objectsOf(spec, source.helm.valuesObject)
+    const project: Project = await call("GET", `${group}/appprojects/${spec.project}`)
+    const resources = refusedBy(spec.project, project, objects)
+    if (resources.length > 0) {
+      const message = "one or more synchronization tasks are not valid"
+      return {
+        sync: { status: "OutOfSync", comparedTo },
+        health: { status: "Healthy" },
+        operationState: { phase: "Failed", message, syncResult: { source, resources } }
+      }
+    }
     for (const each of objects) {
       await call("PATCH", `${pathOf(each)}?fieldManager=argocd&force=true`, each.object, "application/apply-patch+yaml")
     }
@@ -110,13 +157,14 @@ const turn = async (call: Call, each: Application): Promise<void> => {
   const path = `${collection}/${each.metadata.name}`
   const status = await sync(call, each)
   const annotations = { "argocd.argoproj.io/refresh": null }
-  await call("PATCH", path, { metadata: { annotations } }, mergePatch)
+  // What was asked for is under way, or over.
+  await call("PATCH", path, { metadata: { annotations }, operation: null }, mergePatch)
   await call("PATCH", path, [{ op: "add", path: "/status", value: status }], "application/json-patch+json")
 }
 
 /** Everything that there is to do, once. */
 const turns = Effect.map(Cluster.Cluster, ({ connection }) => {
-  const call = callTo(connection.server)
+  const call = callTo(connection.server, credentials(tokenOf(connection)))
   return Effect.promise(async () => {
     const { items } = await call("GET", collection)
     for (const each of items as ReadonlyArray<Application>) await turn(call, each)
@@ -137,6 +185,7 @@ const defined = Effect.gen(function* () {
   const client = yield* Client.Client
   yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
   yield* client.create(Builtin.CustomResourceDefinition, openDefinition(Kinds.Application, { status: false }))
+  yield* client.create(Builtin.CustomResourceDefinition, openDefinition(Kinds.AppProject, { status: false }))
 })
 
 const tool = Layer.effect(

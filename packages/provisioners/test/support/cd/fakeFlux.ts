@@ -9,8 +9,8 @@ import { Effect, Layer } from "effect"
 import * as Flux from "../../../src/Flux.ts"
 import * as Kinds from "../../../src/internal/cd/flux/kinds.ts"
 import { openDefinition } from "./definitions.ts"
-import { catalogue, giveUp } from "./fakeHelmTool.ts"
-import { type Call, callTo, HelmError, type Json, mergePatch, releaseOf } from "./fakeReleases.ts"
+import { catalogue, giveUp, tokenOf } from "./fakeHelmTool.ts"
+import { type Call, callTo, credentials, HelmError, type Json, mergePatch, releaseOf } from "./fakeReleases.ts"
 import { fluxRecords } from "./fluxRecords.ts"
 import { Tool } from "./tool.ts"
 
@@ -22,6 +22,7 @@ const finalizer = "fluxcd.io/finalizers"
 
 interface Spec extends Json {
   readonly suspend?: boolean
+  readonly serviceAccountName?: string
   readonly releaseName: string
   readonly targetNamespace: string
   readonly chart?: { readonly spec: { readonly version: string; readonly sourceRef: { readonly name: string } } }
@@ -65,12 +66,18 @@ const isThere = async (call: Call, { chart }: Spec): Promise<boolean> => {
   return url !== undefined && existsSync(join(fileURLToPath(url), `demo-${chart?.spec.version}.tgz`))
 }
 
-const deploy = async (call: Call, { metadata, spec }: HelmRelease) => {
-  const release = releaseOf(call, spec.targetNamespace, spec.releaseName)
+/** Calls as Flux itself, or as the account that a HelmRelease names. */
+type Calls = (account?: string) => Call
+
+const releaseFor = (calls: Calls, { releaseName, serviceAccountName, targetNamespace }: Spec) =>
+  releaseOf(calls(serviceAccountName), targetNamespace, releaseName)
+
+const deploy = async (calls: Calls, { metadata, spec }: HelmRelease) => {
+  const release = releaseFor(calls, spec)
   const { generation } = metadata
   const labels = {}
   try {
-    const values = await valuesOf(call, spec)
+    const values = await valuesOf(calls(), spec)
     const version = await release.upgrade({ values, version: spec.chart?.spec.version ?? "", labels, historyMax: 5 })
     return {
       history: [{ version, status: "deployed" }],
@@ -90,11 +97,12 @@ const deploy = async (call: Call, { metadata, spec }: HelmRelease) => {
   }
 }
 
-const turn = async (call: Call, each: HelmRelease): Promise<void> => {
+const turn = async (calls: Calls, each: HelmRelease): Promise<void> => {
   const { metadata, spec, status } = each
+  const call = calls()
   const path = `${group}/namespaces/${namespace}/helmreleases/${metadata.name}`
   if (metadata.deletionTimestamp !== undefined) {
-    const release = releaseOf(call, spec.targetNamespace, spec.releaseName)
+    const release = releaseFor(calls, spec)
     // A suspended one is let go with everything that it deployed.
     if (spec.suspend !== true && (await release.history()).length > 0) await release.uninstall(true)
     await call("PATCH", path, { metadata: { finalizers: null } }, mergePatch)
@@ -105,16 +113,20 @@ const turn = async (call: Call, each: HelmRelease): Promise<void> => {
     await call("PATCH", path, { metadata: { finalizers: [finalizer] } }, mergePatch)
   }
   if (status?.observedGeneration === metadata.generation || !(await isThere(call, spec))) return
-  const report = await deploy(call, each)
+  const report = await deploy(calls, each)
   await call("PATCH", `${path}/status`, { status: { observedGeneration: metadata.generation, ...report } }, mergePatch)
 }
 
 /** Everything that there is to do, once. */
 export const turns = Effect.map(Cluster.Cluster, ({ connection }) => {
-  const call = callTo(connection.server)
+  const calls: Calls = (account) =>
+    callTo(
+      connection.server,
+      credentials(tokenOf(connection), account && `system:serviceaccount:${namespace}:${account}`)
+    )
   return Effect.promise(async () => {
-    const { items } = await call("GET", `${group}/helmreleases`)
-    for (const each of items as ReadonlyArray<HelmRelease>) await turn(call, each)
+    const { items } = await calls()("GET", `${group}/helmreleases`)
+    for (const each of items as ReadonlyArray<HelmRelease>) await turn(calls, each)
   })
 })
 

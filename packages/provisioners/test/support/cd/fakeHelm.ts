@@ -3,16 +3,16 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { callTo, HelmError, type Json, releaseOf } from "./fakeReleases.ts"
+import { callTo, credentials, HelmError, type Json, releaseOf } from "./fakeReleases.ts"
 
 const [verb = "", ...rest] = process.argv.slice(2)
 const [name = ""] = rest.slice(rest.indexOf("--") + 1)
 const after = (flag: string): string => rest[rest.indexOf(flag) + 1] ?? ""
 
 const config = JSON.parse(readFileSync(process.env["KUBECONFIG"] ?? "", "utf8"))
-const { token } = config.users[0].user
-const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-const release = releaseOf(callTo(config.clusters[0].cluster.server, headers), after("--namespace"), name)
+const { as, token } = config.users[0].user
+const call = callTo(config.clusters[0].cluster.server, credentials(token, as))
+const release = releaseOf(call, after("--namespace"), name)
 
 const upgrade = () => {
   const version = after("--version")

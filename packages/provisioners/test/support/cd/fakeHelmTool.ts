@@ -5,8 +5,9 @@ import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
+import type { Connection } from "@berth/kube/Connection"
 import * as Cluster from "@berth/testing/Cluster"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import type * as CdDriver from "../../../src/CdDriver.ts"
 import * as HelmCli from "../../../src/HelmCli.ts"
 import { Tool, type Version } from "./tool.ts"
@@ -18,6 +19,10 @@ export const temporary = (prefix: string) =>
     Effect.promise(() => mkdtemp(join(tmpdir(), prefix))),
     (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
   )
+
+/** What proves who the tool is, where the cluster asks. */
+export const tokenOf = ({ token }: Connection): string | undefined =>
+  token !== undefined && Redacted.isRedacted(token) ? Redacted.value(token) : undefined
 
 /** A folder that stands for a catalogue, in which helm keeps a journal of its arguments. */
 export const catalogue = Effect.gen(function* () {

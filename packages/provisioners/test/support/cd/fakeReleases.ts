@@ -13,12 +13,23 @@ interface Stored {
 /** A request to the API server, and its answer. */
 export type Call = (method: string, path: string, body?: object, type?: string) => Promise<Json>
 
+/** What helm says before it ends badly. */
+export class HelmError extends Error {}
+
 const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
 
 export const mergePatch = "application/merge-patch+json"
 
+type Headers = Readonly<Record<string, string>>
+
+/** With a token, and for somebody else where that is said. */
+export const credentials = (token: string | undefined, user?: string): Headers => ({
+  ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  ...(user === undefined ? {} : { "impersonate-user": user })
+})
+
 export const callTo =
-  (server: string, headers: Readonly<Record<string, string>> = {}): Call =>
+  (server: string, headers: Headers = {}): Call =>
   async (method, path, body, type = "application/json") => {
     const answer = await fetch(`${server}${path}`, {
       method,
@@ -26,17 +37,28 @@ export const callTo =
       ...(body === undefined ? {} : { body: JSON.stringify(body) })
     })
     const result = (await answer.json()) as Json
+    if (answer.status === 403) throw new HelmError(text(result["message"]))
     if (!answer.ok && answer.status !== 404) throw new Error(`${method} ${path}: ${text(result["message"])}`)
     return result
   }
-
-/** What helm says before it ends badly. */
-export class HelmError extends Error {}
 
 export interface Rendered {
   readonly collection: string
   readonly object: Json
 }
+
+const rbac = "/apis/rbac.authorization.k8s.io/v1"
+
+/** Would make the namespace's accounts administrators of the cluster. */
+const admin = (namespace: string): Json => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "ClusterRoleBinding",
+  metadata: { name: `${namespace}-evil` },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ kind: "ServiceAccount", name: "default", namespace }]
+})
+
+const nameOf = (object: Json): string => (object["metadata"] as { readonly name: string }).name
 
 /** What the suite's chart comes to, or why it does not. */
 export const render = (name: string, namespace: string, values: Json, version: string): ReadonlyArray<Rendered> => {
@@ -60,8 +82,12 @@ export const render = (name: string, namespace: string, values: Json, version: s
   const template = { metadata: { labels }, spec: { containers: [{ name: "app", image: "app" }] } }
   const spec = { progressDeadlineSeconds: 1, selector: { matchLabels: labels }, template }
   const deployment = { apiVersion: "apps/v1", kind: "Deployment", metadata, spec }
+  const elsewhere = text(values["elsewhere"] ?? "")
+  const beside = { ...configMap, metadata: { name: `${namespace}-evil`, namespace: elsewhere } }
   return [
     { collection: `${core}/configmaps`, object: configMap },
+    ...(values["cluster"] === true ? [{ collection: `${rbac}/clusterrolebindings`, object: admin(namespace) }] : []),
+    ...(elsewhere === "" ? [] : [{ collection: `/api/v1/namespaces/${elsewhere}/configmaps`, object: beside }]),
     ...(values["balanced"] === true ? [{ collection: `${core}/services`, object: service }] : []),
     ...(values["workload"] === true
       ? [{ collection: `/apis/apps/v1/namespaces/${namespace}/deployments`, object: deployment }]
@@ -117,7 +143,8 @@ export const releaseOf = (call: Call, namespace: string, name: string) => {
     // Helm renders before it records anything.
     const objects = render(name, namespace, values, version)
     for (const { collection, object } of objects) {
-      await call("PATCH", `${collection}/${name}?fieldManager=helm&force=true`, object, "application/apply-patch+yaml")
+      const path = `${collection}/${nameOf(object)}`
+      await call("PATCH", `${path}?fieldManager=helm&force=true`, object, "application/apply-patch+yaml")
     }
     const manifest = objects.map(({ object }) => `---\n# Source: demo/templates/demo.yaml\n${JSON.stringify(object)}\n`)
     for (const each of revisions) if (each.metadata.labels["status"] === "deployed") await mark(each, "superseded")

@@ -47,6 +47,18 @@ export interface Owner {
 
 const release = "shop-web"
 
+/** A role that allows everything, where it is bound. */
+const role = "berth-test-deployer"
+
+const deployer = Effect.gen(function* () {
+  const client = yield* Client.Client
+  const rules = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }]
+  yield* client.apply(Builtin.ClusterRole, { metadata: { name: role }, rules }, { force: true })
+  const elsewhere = yield* Clusters.unique("elsewhere")
+  yield* client.create(Builtin.Namespace, { metadata: { name: elsewhere } })
+  return { account: { name: "deployer", role }, elsewhere }
+})
+
 /** An application of the suite's chart, and what can be seen of it. */
 export const scene = Effect.gen(function* () {
   const { catalogue, ...tool } = yield* Tool
@@ -58,6 +70,15 @@ export const scene = Effect.gen(function* () {
   return {
     ...tool,
     withdraw,
+    /** An account for charts, and a namespace in which it has no rights. */
+    deployer,
+    /** What a hostile chart makes, if it may. */
+    isEvil: Effect.gen(function* () {
+      const evil = `${namespace}-evil`
+      const { items } = yield* client.list(Builtin.ConfigMap, { fieldSelector: `metadata.name=${evil}` })
+      const bound = yield* Effect.option(client.get(Builtin.ClusterRoleBinding, { name: evil }))
+      return items.length > 0 || Option.isSome(bound)
+    }),
     namespace,
     owner: mine,
     web: (

@@ -23,24 +23,45 @@ const authenticated = (api: Api, authorization: string | undefined): User => {
 const list = (value: string | ReadonlyArray<string> | undefined): ReadonlyArray<string> =>
   value === undefined ? [] : typeof value === "string" ? value.split(",").map((one) => one.trim()) : value
 
-/** An account is in its groups, whoever acts for it. */
-const accountGroups = (username: string): ReadonlyArray<string> => {
-  const namespace = /^system:serviceaccount:([^:]+):[^:]+$/u.exec(username)?.[1]
-  return namespace === undefined ? [] : ["system:serviceaccounts", `system:serviceaccounts:${namespace}`]
+interface Account {
+  readonly namespace: string
+  readonly name: string
 }
+
+const accountOf = (username: string): Account | undefined => {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/u.exec(username) ?? []
+  return namespace === undefined || name === undefined ? undefined : { namespace, name }
+}
+
+/** An account is in its groups, whoever acts for it. */
+const accountGroups = (account: Account | undefined): ReadonlyArray<string> =>
+  account === undefined ? [] : ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`]
+
+/** Whom somebody wants to act for: an account by its namespace and name, anybody else as a user. */
+const impersonated = (username: string, account: Account | undefined) => ({
+  group: "",
+  verb: "impersonate",
+  ...(account === undefined
+    ? { resource: "users", namespace: "", name: username }
+    : { resource: "serviceaccounts", ...account })
+})
 
 /** Who sent a request with these headers, or whom they act for. @internal */
 export const authenticate = (api: Api, headers: IncomingHttpHeaders): User => {
   const user = authenticated(api, headers.authorization)
   const [username] = list(headers["impersonate-user"])
   if (username === undefined) return user
-  const access = { group: "", resource: "users", verb: "impersonate", namespace: "", name: username }
+  const account = accountOf(username)
+  const access = impersonated(username, account)
   if (!permits(api, user, { _tag: "Resource", ...access })) {
-    const why = `User "${user.username}" cannot impersonate resource "users" in API group "" at the cluster scope`
-    throw forbidden({ group: "", kind: "User", plural: "users" }, username, why)
+    const { name, namespace, resource } = access
+    const scope = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`
+    const why = `User "${user.username}" cannot impersonate resource "${resource}" in API group "" ${scope}`
+    const kind = account === undefined ? "User" : "ServiceAccount"
+    throw forbidden({ group: "", kind, plural: resource }, name, why)
   }
   const groups = list(headers["impersonate-group"])
-  return { username, groups: [...(groups.length > 0 ? groups : accountGroups(username)), "system:authenticated"] }
+  return { username, groups: [...(groups.length > 0 ? groups : accountGroups(account)), "system:authenticated"] }
 }
 
 const verbs: Readonly<Record<string, string>> = { POST: "create", PUT: "update", PATCH: "patch" }

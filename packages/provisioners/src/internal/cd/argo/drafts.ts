@@ -1,7 +1,7 @@
 /** What Argo CD is asked for: an Application, and a Secret for each cluster that is not its own. */
 import type { Connection } from "@berth/kube/Connection"
 import { Redacted } from "effect"
-import type { Chart, IgnoredDifference, RemoteDestination, Wanted } from "../../../CdDriver.ts"
+import type { Account, Chart, IgnoredDifference, RemoteDestination, Wanted } from "../../../CdDriver.ts"
 import { ownerLabel } from "../../../ObjectProvisioner.ts"
 import type { JsonObject } from "../../json.ts"
 import * as Values from "../values.ts"
@@ -10,7 +10,8 @@ import type { Spec } from "./kinds.ts"
 
 export const clusterLabel = "berth.dev/cluster"
 /** With it Argo CD deletes the objects first, and the Application when they are gone. */
-export const finalizer = "resources-finalizer.argocd.argoproj.io/foreground"
+export const finalizerDomain = "resources-finalizer.argocd.argoproj.io"
+export const finalizer = `${finalizerDomain}/foreground`
 
 export interface Settings {
   readonly namespace: string
@@ -51,7 +52,7 @@ export const specOf = (
   source: JsonObject,
   remote: RemoteDestination | undefined
 ): Spec => ({
-  project,
+  project: wanted.account === undefined ? project : wanted.id,
   source: { ...source, helm: { releaseName: wanted.name, valuesObject: Values.revealed(wanted.values) } },
   destination: destinationOf(wanted, remote),
   ...(wanted.ignoredDifferences.length === 0 ? {} : { ignoreDifferences: wanted.ignoredDifferences.map(ignore) }),
@@ -71,6 +72,28 @@ export const application = (wanted: Wanted, settings: Settings, spec: Spec, remo
     finalizers: [finalizer]
   },
   spec
+})
+
+/**
+ * Of one application: nothing but this source, into this namespace, without anything that lives in none. Where Argo CD impersonates,
+ * it does so with the account.
+ */
+export const project = (wanted: Wanted, settings: Settings, spec: Spec, { name }: Account) => ({
+  metadata: {
+    name: wanted.id,
+    namespace: settings.namespace,
+    labels: { [ownerLabel]: wanted.ownerUid }
+  },
+  spec: {
+    description: "Made by Berth for the Application of the same name.",
+    sourceRepos: [spec.source["repoURL"]],
+    destinations: [spec.destination],
+    // None of those that live in no namespace.
+    clusterResourceWhitelist: [],
+    destinationServiceAccounts: [
+      { server: "*", namespace: wanted.namespace, defaultServiceAccount: `${wanted.namespace}:${name}` }
+    ]
+  }
 })
 
 /** Whether Argo CD can act as the connection does. It impersonates nobody. */

@@ -12,6 +12,12 @@ export interface Resource {
   readonly hook?: boolean
 }
 
+/** What a sync did with one object. */
+export interface Synced extends Resource {
+  readonly status?: string
+  readonly message?: string
+}
+
 export interface Spec extends JsonObject {
   readonly source: JsonObject
   readonly destination: JsonObject
@@ -30,7 +36,10 @@ export interface Application extends KubeObject {
     readonly operationState?: {
       readonly phase?: string
       readonly message?: string
-      readonly syncResult?: { readonly source?: JsonObject }
+      readonly syncResult?: {
+        readonly source?: JsonObject
+        readonly resources?: ReadonlyArray<Synced>
+      }
     }
   }
 }
@@ -40,5 +49,18 @@ export const Application = ResourceType.make<Application>({
   version: "v1alpha1",
   kind: "Application",
   plural: "applications",
+  scope: "Namespaced"
+})
+
+/** What the Applications of a project may deploy, and where. */
+export interface AppProject extends KubeObject {
+  readonly spec: JsonObject
+}
+
+export const AppProject = ResourceType.make<AppProject>({
+  group: "argoproj.io",
+  version: "v1alpha1",
+  kind: "AppProject",
+  plural: "appprojects",
   scope: "Namespaced"
 })

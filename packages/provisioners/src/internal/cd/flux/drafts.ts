@@ -117,6 +117,12 @@ export const secret = (wanted: Wanted, settings: Settings, { data, name }: Conte
   data
 })
 
+/** Whom Flux impersonates: what it may do is said where the release is. */
+export const serviceAccount = (wanted: Wanted, settings: Settings, owner?: OwnerReference) => ({
+  metadata: metadataOf(wanted, settings, wanted.id, owner),
+  automountServiceAccountToken: false
+})
+
 const ignore = ({ pointers, ...target }: IgnoredDifference): JsonObject => ({
   paths: pointers,
   target: Object.fromEntries(Object.entries(target).filter(([, value]) => value !== undefined))
@@ -143,6 +149,7 @@ export const helmRelease = (wanted: Wanted, settings: Settings, { kubeconfig, so
     releaseName: wanted.name,
     targetNamespace: wanted.namespace,
     storageNamespace: wanted.namespace,
+    ...(wanted.account === undefined ? {} : { serviceAccountName: wanted.id }),
     install: action,
     upgrade: action,
     // The history says which objects to wait for.

@@ -7,6 +7,7 @@ import { Effect, Result, Schema } from "effect"
 import type { Release } from "../../../CdDriver.ts"
 import { ownerLabel } from "../../../ObjectProvisioner.ts"
 import type { JsonObject } from "../../json.ts"
+import * as Account from "../account.ts"
 import * as Objects from "../objects.ts"
 
 export const digestLabel = "berth.dev/digest"
@@ -30,15 +31,20 @@ const fromLabels = (name: string, labels: Readonly<Record<string, string>>): Rev
   digest: labels[digestLabel]
 })
 
-/** The newest revision; undefined where there is none. Only labels are read: most passes need no more. */
-export const newest = Effect.fnUntraced(function* ({
-  name,
-  namespace
-}: Release): Effect.fn.Return<Revision | undefined, KubeError.KubeError, Client.Client> {
+/** Its Secrets, without their data. */
+const history = Effect.fnUntraced(function* (release: Release) {
+  const { name, namespace } = release
   const client = yield* Client.Client
   const labelSelector = `owner=helm,name=${name}`
   const { items } = yield* client.list(Builtin.Secret, { namespace, labelSelector, metadataOnly: true })
   return items
+}, Account.as)
+
+/** The newest revision; undefined where there is none. Only labels are read: most passes need no more. */
+export const newest = Effect.fnUntraced(function* (
+  release: Release
+): Effect.fn.Return<Revision | undefined, KubeError.KubeError, Client.Client> {
+  return (yield* history(release))
     .map(({ metadata }) => fromLabels(metadata.name, metadata.labels ?? {}))
     .reduce<Revision | undefined>(
       (last, each) => (last === undefined || each.number > last.number ? each : last),
@@ -53,9 +59,10 @@ const unpacked = (data: string): string =>
 const packed = (text: string): string =>
   Buffer.from(gzipSync(Buffer.from(text, "utf8")).toString("base64"), "utf8").toString("base64")
 
-const textOf = Effect.fnUntraced(function* ({ namespace }: Release, { name }: Revision) {
+const textOf = Effect.fnUntraced(function* (release: Release, { name }: Revision) {
   const client = yield* Client.Client
-  const secret = yield* client.get(Builtin.Secret, { namespace, name })
+  const ref = { namespace: release.namespace, name }
+  const secret = yield* Account.as(client.get(Builtin.Secret, ref), release)
   const text = Result.try(() => unpacked(secret.data?.["release"] ?? ""))
   return { secret, text: Result.getOrElse(text, () => "{}") }
 })
@@ -72,7 +79,11 @@ export const objectsOf = Effect.fnUntraced(function* (release: Release, revision
 
 /** How what the revision deployed is now. */
 export const healthOf = (release: Release, revision: Revision) =>
-  Effect.flatMap(objectsOf(release, revision), Objects.healthOf)
+  Effect.flatMap(objectsOf(release, revision), (objects) => Account.as(Objects.healthOf(objects), release))
+
+/** What is still there of what was deployed. */
+export const leftOf = (release: Release, objects: ReadonlyArray<Objects.Listed>) =>
+  Account.as(Objects.leftOf(objects), release)
 
 const pending = /("info":\{.*?"status":")pending-[a-z]+"/su
 
@@ -88,29 +99,28 @@ export const fail = Effect.fnUntraced(function* (release: Release, revision: Rev
     metadata: { resourceVersion, labels: { status: "failed" } },
     data: { release: packed(text.replace(pending, '$1failed"')) }
   }
-  yield* client.patch(Builtin.Secret, { namespace: release.namespace, name }, { type: "merge", patch })
+  const ref = { namespace: release.namespace, name }
+  yield* Account.as(client.patch(Builtin.Secret, ref, { type: "merge", patch }), release)
 })
 
 /** Says whose the release is, where the tool itself does not. Helm keeps labels that it does not know. */
-export const claim = ({ namespace, ownerUid }: Release, { name }: Revision) =>
-  Client.Client.use((client) =>
-    client.patch(
-      Builtin.Secret,
-      { namespace, name },
-      { type: "merge", patch: { metadata: { labels: { [ownerLabel]: ownerUid } } } }
-    )
+export const claim = (release: Release, { name }: Revision) => {
+  const { namespace, ownerUid } = release
+  const patch = { metadata: { labels: { [ownerLabel]: ownerUid } } }
+  const claimed = Client.Client.use((client) =>
+    client.patch(Builtin.Secret, { namespace, name }, { type: "merge", patch })
   )
+  return Account.as(claimed, release)
+}
 
 /** Removes the history of a release that is uninstalled. */
-export const purge = Effect.fnUntraced(function* ({ name, namespace }: Release) {
+export const purge = Effect.fnUntraced(function* (release: Release) {
   const client = yield* Client.Client
-  const labelSelector = `owner=helm,name=${name}`
-  const { items } = yield* client.list(Builtin.Secret, { namespace, labelSelector, metadataOnly: true })
-  const oldestFirst = items.toSorted(
+  const oldestFirst = (yield* history(release)).toSorted(
     (a, b) => Number(a.metadata.labels?.["version"]) - Number(b.metadata.labels?.["version"])
   )
   // The newest goes last: until then it says what the others belong to.
   yield* Effect.forEach(oldestFirst, ({ metadata }) =>
     Effect.catchTag(client.delete(Builtin.Secret, metadata), "NotFound", () => Effect.void)
   )
-})
+}, Account.as)
