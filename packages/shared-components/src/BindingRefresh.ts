@@ -1,6 +1,6 @@
 /**
- * Renders a slice's binding again when somebody asks for it: with the template that its provider has now, and the instance's Secret as
- * it is now.
+ * Renders a slice's binding again when somebody asks for it: with the template that its provider has now, and what the slice's backend
+ * knows now, such as the instance's Secret as it is.
  *
  * **Guarantees**
  * - S21: a binding changes only when it is asked for, by the generation of the provider; credentials, script and place stay.
@@ -12,10 +12,10 @@ import type { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Manager from "@berth/provisioners/Manager"
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import * as BindingCopy from "./BindingCopy.ts"
 import * as Capsules from "./Capsules.ts"
-import * as Instance from "./Instance.ts"
+import * as backends from "./internal/slices/backends.ts"
 import * as orders from "./internal/slices/orders.ts"
 import * as sources from "./internal/slices/sources.ts"
 import { Settings } from "./Settings.ts"
@@ -36,14 +36,14 @@ const name = Identifier.of("berth.dev/refresh-binding")
 /**
  * Does what the annotation asks for, and takes it off; nothing without it.
  *
- * **Errors**: those of `SliceTree.Reasons`, `Instance` and `Capsules`, and what a failed request means.
+ * **Errors**: those of `SliceTree.Reasons`, `Capsules` and the backend, and what a failed request means.
  *
  * @category operations
  * @since 0.1.0
  */
 export const run = Effect.fn("BindingRefresh.run")(function* (
   record: SliceRecord.SliceRecord,
-  { generatedSecret }: SliceSecrets.Kept
+  kept: SliceSecrets.Kept
 ): Effect.fn.Return<void, Disposition.ProvisionError, Client | Settings> {
   const { metadata, spec } = yield* record.current
   const asked = metadata.annotations[annotation]
@@ -52,9 +52,18 @@ export const run = Effect.fn("BindingRefresh.run")(function* (
   // Whoever asked for the wrong thing corrects the annotation.
   yield* Manager.input(Slice, { name: metadata.name, namespace: managementNamespace })
   const now = yield* sources.revision(spec.capsule, { name, value: asked })
-  const revised = { ...spec.capsule, binding: now.binding, bindingGeneration: now.provider.generation }
-  const { instance, slice } = yield* orders.prepared(record, Instance.read)
-  const binding = yield* Capsules.binding(revised, spec.sliceId, instance, generatedSecret)
+  const revised = {
+    ...spec.capsule,
+    // Where a backend is, may have changed as well; what it is asked for has not.
+    ...(now.backend === undefined ? {} : { backend: now.backend }),
+    binding: now.binding,
+    bindingGeneration: now.provider.generation
+  }
+  const backend = yield* backends.ofCapsule(revised)
+  const offer = yield* backend.offer({ record, capsule: revised, kept: Option.some(kept) })
+  const binding = yield* Capsules.binding(revised, spec.sliceId, offer)
+  const slice = yield* record.current
+  const { generatedSecret } = kept
   yield* SliceSecrets.replace(orders.ownerOf(slice), managementNamespace, { binding, generatedSecret })
   yield* BindingCopy.write(orders.targetOf(slice), binding)
   // Last, so that whoever is told finds the new one.

@@ -1,5 +1,5 @@
 /**
- * What a slice's scripts and binding are made from, put into its record before the first script runs.
+ * What a slice and its binding are made from, put into its record before the first script runs, or a backend is asked for it.
  *
  * **Guarantees**
  * - S11: a capsule has everything that a teardown needs but credentials, which it refers to: later changes of the provider, the
@@ -19,6 +19,7 @@ import * as Parameters from "./Parameters.ts"
 import type * as ScriptJob from "./ScriptJob.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
 import type { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import { databaseProvider as databaseProviderName, type Offer } from "./SliceBackend.ts"
 import { type Capsule, Slice } from "./Slice.ts"
 import * as Template from "./Template.ts"
 
@@ -30,12 +31,29 @@ import * as Template from "./Template.ts"
  */
 export const Reasons = Disposition.vocabulary("capsule", {
   unsupported_backend: Disposition.userActionRequired(
-    "The provider {provider} has a backend that this version of the operator cannot run: use external."
+    "The provider {provider} has neither scripts with an instance nor another backend that slices can be made by: correct it."
   ),
   binding_failed: Disposition.userActionRequired(
     "The binding of the provider {provider} cannot be rendered: see {place}, which reads what is not there or does not fit."
   )
 })
+
+/**
+ * The capsule of a slice that scripts make.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type ScriptCapsule = Capsule & Required<Pick<Capsule, "instance" | "provision" | "deprovision">>
+
+/**
+ * Whether scripts make the slice.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const hasScripts = (capsule: Capsule): capsule is ScriptCapsule =>
+  capsule.instance !== undefined && capsule.provision !== undefined && capsule.deprovision !== undefined
 
 /**
  * The capsule of a slice that is provisioned now.
@@ -49,14 +67,12 @@ export const make = (
   provider: SharedComponentProvider,
   sharedNamespace: Identifier.Identifier
 ): Result.Result<Capsule, Disposition.ProvisionError> => {
-  const { external } = provider.spec
-  if (external === undefined) return Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
   const consumer = consumerOf(slice)
-  return Result.map(scriptsOf(provider), (scripts) => ({
-    ...scripts,
+  return Result.map(madeBy(provider), (maker) => ({
+    ...maker,
+    ...sourceOf(provider),
     env: { name: consumer.name, slug: Identifier.Identifier.make(Names.slug(consumer.name)) },
     sharedNamespace,
-    instance: { secretRef: external.secretRef, hostKey: external.hostKey, portKey: external.portKey },
     // With the schema's defaults; parameters that do not fit keep the shared component from being Ready.
     parameters: Result.getOrElse(
       Parameters.check(provider.spec.parameters, shared.spec.parameters),
@@ -66,8 +82,8 @@ export const make = (
 }
 
 /**
- * The capsule with the scripts and the binding that the provider has now. What addresses the slice outside stays: its instance, its
- * parameters and its names.
+ * The capsule with the scripts, or the settings of its backend, and the binding that the provider has now. What addresses the slice
+ * outside stays: its instance, its parameters and its names. A slice of another backend than the provider has now cannot be revised.
  *
  * @category combinators
  * @since 0.1.0
@@ -76,13 +92,42 @@ export const revised = (
   capsule: Capsule,
   provider: SharedComponentProvider
 ): Result.Result<Capsule, Disposition.ProvisionError> =>
-  Result.map(scriptsOf(provider), (scripts) => ({ ...capsule, ...scripts }))
+  Result.flatMap(madeBy(provider), ({ instance: _, ...maker }) =>
+    maker.backend?.name === capsule.backend?.name
+      ? Result.succeed({ ...capsule, ...maker, ...sourceOf(provider) })
+      : Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
+  )
 
-const scriptsOf = ({ metadata: { generation, name, uid }, spec }: SharedComponentProvider) => {
-  const { binding, deprovision, provision } = spec
-  return provision === undefined || deprovision === undefined
-    ? Result.fail(Reasons.unsupported_backend({ provider: name }))
-    : Result.succeed({ provider: { name, uid, generation }, provision, deprovision, binding })
+const sourceOf = ({ metadata: { generation, name, uid }, spec }: SharedComponentProvider) => ({
+  provider: { name, uid, generation },
+  binding: spec.binding
+})
+
+type Maker = Pick<Capsule, "backend" | "instance" | "provision" | "deprovision">
+
+const madeBy = ({ metadata, spec }: SharedComponentProvider): Result.Result<Maker, Disposition.ProvisionError> => {
+  const backend = backendOf(spec)
+  if (backend !== undefined) return Result.succeed({ backend })
+  const { deprovision, external, provision } = spec
+  if (external === undefined || provision === undefined || deprovision === undefined) {
+    return Result.fail(Reasons.unsupported_backend({ provider: metadata.name }))
+  }
+  const { hostKey, portKey, secretRef } = external
+  return Result.succeed({ instance: { secretRef, hostKey, portKey }, provision, deprovision })
+}
+
+/**
+ * Which backend a provider's slices are made by, and what it is told; none where they are made by scripts.
+ *
+ * @category getters
+ * @since 0.1.0
+ */
+export const backendOf = ({
+  custom,
+  databaseProvider
+}: Pick<SharedComponentProvider["spec"], "custom" | "databaseProvider">): Capsule["backend"] => {
+  if (databaseProvider !== undefined) return { name: databaseProviderName, settings: { ...databaseProvider } }
+  return custom === undefined ? undefined : { name: custom.backend, settings: custom.settings }
 }
 
 /**
@@ -95,7 +140,7 @@ export const context = (
   capsule: Capsule,
   sliceId: string,
   instance: Readonly<Record<string, string>>,
-  generatedSecret: string
+  generatedSecret: string | undefined
 ): Template.Context => ({
   Env: { Name: capsule.env.name, Slug: capsule.env.slug, GeneratedSecret: generatedSecret },
   Slice: { Id: sliceId },
@@ -104,7 +149,7 @@ export const context = (
 })
 
 /**
- * The binding's keys.
+ * The binding's keys: those that the slice's backend gives by itself, and over them those of the templates.
  *
  * @category operations
  * @since 0.1.0
@@ -112,25 +157,21 @@ export const context = (
 export const binding = (
   capsule: Capsule,
   sliceId: string,
-  instance: Readonly<Record<string, string>>,
-  generatedSecret: string
+  offer: Offer
 ): Effect.Effect<Readonly<Record<string, string>>, Disposition.ProvisionError> => {
-  const { hostKey, portKey } = capsule.instance
-  const all = {
-    ...context(capsule, sliceId, instance, generatedSecret),
-    Host: instance[hostKey],
-    Port: instance[portKey]
-  }
-  return Effect.mapError(
-    Effect.fromResult(Template.renderRecord(capsule.binding, all, { name: "binding" })),
-    (error) => {
-      const place = Option.getOrElse(
-        Identifier.fromString(`${error.template}:${error.line}:${error.column}`),
-        () => unplaced
-      )
-      return Reasons.binding_failed({ provider: capsule.provider.name, place }, { why: error.message })
-    }
-  )
+  const { generatedSecret, host, instance, keys, outputs, port } = offer
+  const all = { ...context(capsule, sliceId, instance, generatedSecret), Outputs: outputs, Host: host, Port: port }
+  const rendered = Result.map(Template.renderRecord(capsule.binding, all, { name: "binding" }), (own) => ({
+    ...keys,
+    ...own
+  }))
+  return Effect.mapError(Effect.fromResult(rendered), (error) => {
+    const place = Option.getOrElse(
+      Identifier.fromString(`${error.template}:${error.line}:${error.column}`),
+      () => unplaced
+    )
+    return Reasons.binding_failed({ provider: capsule.provider.name, place }, { why: error.message })
+  })
 }
 
 const unplaced = Identifier.of("binding")

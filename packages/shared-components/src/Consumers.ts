@@ -73,6 +73,15 @@ export const Reasons = Disposition.vocabulary("consumer", {
 })
 
 /**
+ * Whether a slice that is not Ready serves its environment: it was served before this was said.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isServed = ({ reason, vocabulary }: Disposition.Shown): boolean =>
+  vocabulary === Reasons.held.vocabulary && reason === Reasons.held.reason
+
+/**
  * The annotation by which an Orphaned slice is given to another environment: its value is that environment's UID.
  *
  * @category constants

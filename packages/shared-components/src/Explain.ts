@@ -123,7 +123,7 @@ const lastRun = Effect.fnUntraced(function* (record: RawSlice, nowMs: number) {
 /** None where a Secret that would have to be hidden cannot be read. */
 const wordsOf = Effect.fnUntraced(function* (record: RawSlice, name: string) {
   const { capsule, sliceId } = record.spec
-  if (capsule === undefined) return ""
+  if (capsule?.instance === undefined) return ""
   const { managementNamespace } = yield* Settings
   const { sharedNamespace: namespace } = capsule
   const client = yield* Client

@@ -18,6 +18,7 @@ import * as ComponentVariables from "./ComponentVariables.ts"
 import * as Dependencies from "./Dependencies.ts"
 import { Environment } from "./Environment.ts"
 import { type Component, EnvironmentTemplate } from "./EnvironmentTemplate.ts"
+import * as contexts from "./internal/contexts.ts"
 import * as blueprints from "./internal/environments/blueprint.ts"
 import type { Problem } from "./internal/problem.ts"
 import { orNone } from "./internal/request.ts"
@@ -184,7 +185,8 @@ const ofComponent = (
   known: world.Known
 ): ReadonlyArray<Step> => {
   const shared = component.sharedComponentRef && known.sharedComponent(component.sharedComponentRef.name)
-  const keys = Object.keys((shared && known.provider(shared.providerRef.name))?.binding ?? {}).toSorted()
+  const provider = shared && known.provider(shared.providerRef.name)
+  const keys = provider === undefined ? [] : contexts.bindingKeys(provider).toSorted()
   const steps: Array<Step> = []
   if (shared !== undefined) {
     scene.offers.set(component.name, Object.fromEntries(keys.map((key) => [key, `<${component.name}.${key}>`])))

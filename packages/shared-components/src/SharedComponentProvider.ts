@@ -6,8 +6,8 @@
  *   enforces. What no rule can say is found by `TemplateCheck`.
  *
  * **Caveats**
- * - `workload` and `databaseProvider` are accepted by the API server and refused by a condition as long as the operator cannot
- *   run them.
+ * - `workload` is accepted by the API server and refused by a condition as long as the operator cannot run it. So is `databaseProvider`, and
+ *   a `custom` backend, by a program that does not have it.
  *
  * @since 0.1.0
  */
@@ -17,6 +17,7 @@ import {
   age,
   DataKey,
   DataMap,
+  Label,
   Line,
   ObjectName,
   optional,
@@ -80,7 +81,12 @@ const DatabaseProvider = Schema.Struct({
     .check(Schema.isPattern(/^https:\/\/[-._~:/?@!$&()*+,;=%A-Za-z0-9[\]]*[-._~?@!$&()*+,;=%A-Za-z0-9\]]$/u))
     .pipe(described("The https URL of a Berth database provider, without a slash at its end.")),
   caBundle: optional("Certificates in PEM that its certificate is checked with.", Kind.Text(1, 65_536)),
-  tokenSecretRef: SecretKeyRef.pipe(described("The token, in the shared namespace."))
+  tokenSecretRef: SecretKeyRef.pipe(described("The token, in the shared namespace. It is read anew each time."))
+})
+
+const Custom = Schema.Struct({
+  backend: Label.pipe(described("The name that the program gives to it.")),
+  settings: Kind.Opaque.pipe(described("What it is told."), Kind.withDefault({}))
 })
 
 const InstanceKey = Schema.Struct({
@@ -111,7 +117,11 @@ const InstanceSecret = Schema.Struct({
 const spec = Schema.Struct({
   workload: optional("The workload is a Helm chart.", Workload),
   external: optional("The workload is there already.", External),
-  databaseProvider: optional("Every slice is a database of another service.", DatabaseProvider),
+  databaseProvider: optional(
+    "Every slice is a database of a Berth database provider. Its binding has the keys `type`, `host`, `port`, `database`, `username`, `password`, `sslmode`, `uri` and, where they are needed, `certificates`. `binding` can replace them and add to them; its templates read them as `.Outputs`.",
+    DatabaseProvider
+  ),
+  custom: optional("Slices are made by a backend of the operator's own program.", Custom),
   instanceSecret: optional("The workload's own credentials. Templates read them as `.Instance`.", InstanceSecret),
   provision: optional("The Job that makes a slice. It may run more than once.", Script),
   deprovision: optional("The Job that removes a slice. It may run more than once.", Script),
@@ -133,15 +143,15 @@ const spec = Schema.Struct({
     ),
   parameters: optional("A JSON Schema that shared components' parameters must fit.", Kind.Opaque)
 }).pipe(
-  Kind.exactlyOne("workload", "external", "databaseProvider"),
+  Kind.exactlyOne("workload", "external", "databaseProvider", "custom"),
   Kind.rule({
-    rule: "has(self.databaseProvider) || (has(self.provision) && has(self.deprovision))",
+    rule: "has(self.databaseProvider) || has(self.custom) || (has(self.provision) && has(self.deprovision))",
     message: "provision and deprovision are required",
     reason: "FieldValueRequired"
   }),
   Kind.rule({
-    rule: "!has(self.databaseProvider) || !(has(self.provision) || has(self.deprovision) || has(self.check) || has(self.list) || has(self.rotate))",
-    message: "databaseProvider has no scripts",
+    rule: "!(has(self.databaseProvider) || has(self.custom)) || !(has(self.provision) || has(self.deprovision) || has(self.check) || has(self.list) || has(self.rotate))",
+    message: "databaseProvider and custom have no scripts",
     fieldPath: ".databaseProvider",
     reason: "FieldValueForbidden"
   }),

@@ -21,6 +21,7 @@ import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import { Records } from "./Records.ts"
 import { SharedComponentProvider } from "./SharedComponentProvider.ts"
+import { Backends } from "./SliceBackend.ts"
 import * as StallLabels from "./StallLabels.ts"
 import * as TemplateCheck from "./TemplateCheck.ts"
 
@@ -99,7 +100,7 @@ const isLeft = (shared: KubeObject): boolean =>
 const check = Effect.fnUntraced(function* (
   provider: SharedComponentProvider
 ): Effect.fn.Return<void, Disposition.ProvisionError, Client> {
-  const missing = unsupported.ofProvider(provider.spec)
+  const missing = unsupported.ofProvider(provider.spec, yield* Backends)
   const problems = [...missing, ...TemplateCheck.provider(provider.spec)]
   yield* validity.publish(SharedComponentProvider, provider, problems)
   const [first] = problems

@@ -4,7 +4,8 @@
  *
  * **Guarantees**
  * - S6: one that is being deleted is held while slices of it live, with a condition that names them.
- * - S11: the instance's Secret is backed up, so that slices can be removed after it is gone.
+ * - S18: it is Ready where the backend of its provider says that slices can be made now.
+ * - S11: what their removal needs, such as the instance's Secret, is backed up, so that they can be removed after it is gone.
  * - S23: parameters are checked against the provider's schema and templates; all problems are in the condition `Valid`.
  * - S21: the condition `SlicesCurrent` names the slices that were made from something else than what is said now.
  * - S6: the condition `SlicesHealthy` names those that have a place and wait for somebody.
@@ -30,9 +31,9 @@ import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
 import * as held from "./internal/held.ts"
-import * as instanceKeys from "./internal/instanceKeys.ts"
 import * as ownCondition from "./internal/ownCondition.ts"
 import { orNone } from "./internal/request.ts"
+import * as backends from "./internal/slices/backends.ts"
 import * as behind from "./internal/slices/behind.ts"
 import * as stuck from "./internal/slices/stuck.ts"
 import * as unsupported from "./internal/unsupported.ts"
@@ -50,7 +51,8 @@ import * as TemplateCheck from "./TemplateCheck.ts"
 type ProvisionError = Disposition.ProvisionError
 
 /**
- * Why a shared component is not Ready, or not gone. For its instance's Secret see `Instance.Reasons`.
+ * Why a shared component is not Ready, or not gone. For its instance's Secret see `Instance.Reasons`; other backends than scripts have
+ * reasons of their own.
  *
  * **Details**
  * | reason | what was seen | what happens next | what a person does |
@@ -173,12 +175,8 @@ const serve = Effect.fnUntraced(function* (
       ? Reasons.unsupported({ field: validity.place(first) }, details)
       : Reasons.parameters_invalid(validity.named(first), details)
   }
-  const { external } = provider.spec
-  if (external === undefined) return yield* Reasons.provider_not_ready({ provider: provider.metadata.name })
-  const { sharedNamespace } = yield* Settings
-  const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
-  const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
-  yield* Instance.backUp(shared.metadata, reference.secret, values)
+  const backend = yield* backends.ofProvider(provider)
+  yield* backend.check(shared, provider)
   const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
   const current = yield* behind.condition(shared, provider, slices)
   yield* ownCondition.publish(SharedComponent, shared, current, "berth-slices-current")

@@ -61,6 +61,15 @@ const Environment = Schema.Struct({
   slug: Label.pipe(described("`.Env.Slug`"))
 })
 
+const Backend = Schema.Struct({
+  name: DataKey.pipe(described("Which backend of the program.")),
+  settings: Kind.Opaque.pipe(
+    described(
+      "What it is told, such as an address and a reference to credentials. What it makes is called by `sliceId`. Whoever mends it here, mends it for this slice."
+    )
+  )
+})
+
 const Capsule = Schema.Struct({
   provider: Schema.Struct({
     name: ObjectName.pipe(described("The provider.")),
@@ -69,17 +78,21 @@ const Capsule = Schema.Struct({
   }).pipe(described("Where the templates come from.")),
   env: Environment.pipe(described("What templates read as `.Env`.")),
   sharedNamespace: Label.pipe(described("Where the Jobs run and their Secrets are.")),
-  instance: Schema.Struct({
-    secretRef: SecretRef.pipe(
-      described("The admin's credentials, in the shared namespace. They are read when a Job starts.")
-    ),
-    hostKey: DataKey.pipe(described("Which of its keys is `.Host`.")),
-    portKey: DataKey.pipe(described("Which of its keys is `.Port`."))
-  }).pipe(described("How the instance is reached.")),
-  provision: Script.pipe(described("The Job that makes the slice.")),
-  deprovision: Script.pipe(described("The Job that removes it. Whoever mends it here, mends it for this slice.")),
+  instance: optional(
+    "How the instance is reached that the scripts work at.",
+    Schema.Struct({
+      secretRef: SecretRef.pipe(
+        described("The admin's credentials, in the shared namespace. They are read when a Job starts.")
+      ),
+      hostKey: DataKey.pipe(described("Which of its keys is `.Host`.")),
+      portKey: DataKey.pipe(described("Which of its keys is `.Port`."))
+    })
+  ),
+  provision: optional("The Job that makes the slice.", Script),
+  deprovision: optional("The Job that removes it. Whoever mends it here, mends it for this slice.", Script),
+  backend: optional("What makes the slice and removes it, where that is not scripts.", Backend),
   deprovisionGeneration: optional(
-    "The generation of the provider that `deprovision` was taken from later, by the annotation berth.dev/refresh-deprovision.",
+    "The generation of the provider that `deprovision` or `backend` was taken from later, by the annotation berth.dev/refresh-deprovision.",
     Schema.Int
   ),
   binding: DataMap(TemplateText, 64).pipe(described("The keys of the binding, as templates.")),
@@ -88,7 +101,13 @@ const Capsule = Schema.Struct({
     Schema.Int
   ),
   parameters: Kind.Opaque.pipe(described("The shared component's parameters."), Kind.withDefault({}))
-})
+}).pipe(
+  Kind.rule({
+    rule: "has(self.backend) || (has(self.instance) && has(self.provision) && has(self.deprovision))",
+    message: "instance, provision and deprovision are required where there is no backend",
+    reason: "FieldValueRequired"
+  })
+)
 
 /** In this form the order of texts is the order of times. */
 const Arrival = Kind.Text(27, 27).check(
@@ -153,7 +172,7 @@ const status = Schema.Struct({
     .pipe(Kind.listMap("name"), described("The Jobs that were started for it."), Kind.withDefault([])),
   bindingSecret: optional("The kept binding, in this record's namespace.", ObjectName),
   abandonedAt: optional(
-    "When it was given up without its deprovision script, by the annotation berth.dev/abandon: what it made may still be there.",
+    "When it was given up without being removed, by the annotation berth.dev/abandon: what was made for it may still be there.",
     Kind.Time
   )
 })

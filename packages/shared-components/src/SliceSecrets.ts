@@ -75,8 +75,8 @@ export interface Credentials {
 export interface Binding {
   /** What an environment sees. */
   readonly binding: Readonly<Record<string, string>>
-  /** What only scripts see: `.Env.GeneratedSecret`. */
-  readonly generatedSecret: string
+  /** What only scripts see: `.Env.GeneratedSecret`. Absent where no script has one. */
+  readonly generatedSecret?: string | undefined
 }
 
 /**
@@ -86,6 +86,8 @@ export interface Binding {
  * @since 0.1.0
  */
 export interface Kept extends Binding {
+  /** Empty where no script has one. */
+  readonly generatedSecret: string
   /** Whether this very record kept it, after its own script had succeeded. */
   readonly isOwn: boolean
   /** Whether somebody has deleted it, so that only its finalizer keeps it. */
@@ -148,7 +150,7 @@ export const keep = Effect.fn("SliceSecrets.keep")(function* (
   const ref = { name: Names.keptBinding(owner.sliceId), namespace }
   const found = yield* read(owner, ref, isOfSlice)
   if (Option.isNone(found)) {
-    const data = secretData.encoded({ ...binding, [generatedKey]: generatedSecret })
+    const data = dataOf(binding, generatedSecret)
     return keptOf(owner, yield* create(owner, ref, data, [finalizer]))
   }
   if (isOurs(owner, found.value)) return keptOf(owner, found.value)
@@ -184,7 +186,7 @@ export const replace = Effect.fn("SliceSecrets.replace")(function* (
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const found = yield* read(owner, { name: Names.keptBinding(owner.sliceId), namespace }, isOurs)
   if (Option.isNone(found)) return
-  const data = secretData.encoded({ ...binding, [generatedKey]: generatedSecret })
+  const data = dataOf(binding, generatedSecret)
   yield* KubeFailure.classified(Client.use((client) => client.update(Builtin.Secret, { ...found.value, data })))
 })
 
@@ -225,6 +227,9 @@ export const removeKept = Effect.fn("SliceSecrets.removeKept")(function* (
 
 /** No name of an environment variable or of a binding's key starts with a dot. */
 const generatedKey = ".generated-secret"
+
+const dataOf = (binding: Binding["binding"], generatedSecret = "") =>
+  secretData.encoded(generatedSecret === "" ? binding : { ...binding, [generatedKey]: generatedSecret })
 
 const keptOf = (owner: Owner, secret: Builtin.Secret): Kept => {
   const { [generatedKey]: generatedSecret = "", ...binding } = secretData.decoded(secret)

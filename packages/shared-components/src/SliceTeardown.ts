@@ -1,11 +1,11 @@
 /**
- * How a slice is removed: by the script that belongs to it, by a later one that somebody asked for, or, where what it stands for is
- * gone for good, by nothing but a note.
+ * How a slice is removed: by the backend that made it, with the script or the settings that belong to it, or with later ones that
+ * somebody asked for; or, where what it stands for is gone for good, by nothing but a note.
  *
  * **Guarantees**
  * - S11: the capsule is what a teardown works from. Where no provision script can have succeeded, the provider's scripts as they are
  *   now take its place, if there are any: nothing that was deployed belongs to the old ones.
- * - S10, S16: nothing is given up without its script having succeeded, but by an annotation with the record's own UID, and that is in
+ * - S10, S16: nothing is given up without its backend having removed it, but by an annotation with the record's own UID, and that is in
  *   the record's status, in the log and in an Event.
  *
  * **Caveats**
@@ -18,14 +18,11 @@ import type { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import { DateTime, Effect, Option } from "effect"
-import * as Capsules from "./Capsules.ts"
-import * as Instance from "./Instance.ts"
 import * as events from "./internal/events.ts"
-import * as capsules from "./internal/slices/capsules.ts"
+import * as backends from "./internal/slices/backends.ts"
 import * as orders from "./internal/slices/orders.ts"
 import { Reasons } from "./internal/slices/reasons.ts"
 import * as sources from "./internal/slices/sources.ts"
-import { sharedComponentOf } from "./Records.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 import { Settings } from "./Settings.ts"
 import { type Capsule, Slice } from "./Slice.ts"
@@ -35,8 +32,8 @@ import * as SliceSecrets from "./SliceSecrets.ts"
 type Step = Effect.fn.Return<void, Disposition.ProvisionError, Client | Settings>
 
 /**
- * The annotation that gives a slice the deprovision script that its provider has now: its value is the provider's generation, so that
- * it is a script that somebody has looked at.
+ * The annotation that gives a slice the deprovision script, or the settings of its backend, that its provider has now: its value is
+ * the provider's generation, so that it is something that somebody has looked at.
  *
  * @category constants
  * @since 0.1.0
@@ -44,7 +41,7 @@ type Step = Effect.fn.Return<void, Disposition.ProvisionError, Client | Settings
 export const refreshAnnotation = "berth.dev/refresh-deprovision"
 
 /**
- * The annotation that gives a slice up without its deprovision script: its value is the UID of the record.
+ * The annotation that gives a slice up without it being removed: its value is the UID of the record.
  *
  * @category constants
  * @since 0.1.0
@@ -80,7 +77,7 @@ export const refused = (
 /**
  * Removes what is outside, and then the Jobs and Secrets of the slice.
  *
- * **Errors**: those of `ScriptJob`, `Instance` and `SliceTree.Reasons`, and what a failed request means.
+ * **Errors**: those of its backend and of `SliceTree.Reasons`, and what a failed request means.
  *
  * @category operations
  * @since 0.1.0
@@ -89,28 +86,37 @@ export const run = Effect.fn("SliceTeardown.run")(function* (record: SliceRecord
   const slice = yield* record.current
   const owner = orders.ownerOf(slice)
   const { managementNamespace, sharedNamespace } = yield* Settings
-  const namespace = slice.spec.capsule?.sharedNamespace ?? sharedNamespace
-  if (slice.spec.capsule !== undefined && ScriptJob.mayHaveRun(yield* record.journal.entries, "provision")) {
-    yield* ScriptJob.stop({ action: "provision", namespace, sliceUid: owner.uid }, record.journal)
-    yield* isAbandoned(slice.metadata)
-      ? abandon(record, slice.spec.capsule)
-      : Effect.mapError(undo(record), (failure) => refused(slice.metadata, failure))
-  }
+  const { capsule } = slice.spec
+  if (capsule !== undefined) yield* remove(record, capsule)
+  const namespace = capsule?.sharedNamespace ?? sharedNamespace
   yield* ScriptJob.clear({ namespace, sliceId: owner.sliceId, sliceUid: owner.uid })
   yield* SliceSecrets.removeKept(owner, managementNamespace)
+})
+
+/** A slice can be given up also where nothing can be asked of its backend. */
+const remove = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule): Step {
+  const { metadata } = yield* record.current
+  const { managementNamespace } = yield* Settings
+  const kept = yield* SliceSecrets.readKept(orders.ownerOf(yield* record.current), managementNamespace)
+  const backend = yield* backends.find(capsule.backend)
+  if (Option.isSome(backend) && !(yield* backend.value.settle({ record, capsule, kept }))) return
+  yield* isAbandoned(metadata)
+    ? abandon(record, capsule)
+    : Effect.mapError(undo(record, capsule, kept), (failure) => refused(metadata, failure))
 })
 
 /** Said before anything is removed, so that no crash can make it silent. */
 const abandon = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule): Step {
   const { metadata, spec, status } = yield* record.current
   if (status?.abandonedAt !== undefined) return
-  yield* Effect.logWarning("a slice was given up without its deprovision script; what it made may still be there", {
+  yield* Effect.logWarning("a slice was given up without being removed; what was made for it may still be there", {
     slice: metadata.name,
     uid: metadata.uid,
     sliceId: spec.sliceId,
     sharedComponent: spec.sharedComponent.name,
     provider: capsule.provider.name,
-    instanceSecret: capsule.instance.secretRef.name,
+    instanceSecret: capsule.instance?.secretRef.name,
+    backend: capsule.backend?.name,
     environment: spec.consumer.name
   })
   yield* events.report({
@@ -118,45 +124,39 @@ const abandon = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, ca
     type: "Warning",
     reason: "Abandoned",
     action: "Abandon",
-    note: `The slice ${spec.sliceId} was given up without its deprovision script: what it made at ${spec.sharedComponent.name} may still be there.`
+    note: `The slice ${spec.sliceId} was given up without being removed: what was made for it at ${spec.sharedComponent.name} may still be there.`
   })
   yield* record.writeStatus({ abandonedAt: yield* DateTime.now })
 })
 
-const undo = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord): Step {
-  const { managementNamespace } = yield* Settings
-  const before = yield* record.current
-  const inputHash = yield* Capsules.inputHash(before, "deprovision")
-  if (ScriptJob.hasSucceeded(yield* record.journal.entries, "deprovision", inputHash)) return
-  const owner = orders.ownerOf(before)
-  const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
-  yield* revise(record, kept)
-  const { capsule, instance, slice } = yield* orders.prepared(record, (reference) =>
-    Instance.readOrBackup(reference, [sharedComponentOf(before), before.spec.sharedComponent])
-  )
-  // Without a kept binding the slice was never bound: its credentials are still where they were made, or nobody has any.
-  const credentials = yield* orders.credentialsOf(owner, capsule, kept)
-  const order = yield* orders.make({ action: "deprovision", capsule, slice, instance, credentials })
-  yield* ScriptJob.run(order, record.journal)
-})
-
-const revise = Effect.fnUntraced(function* (
+const undo = Effect.fnUntraced(function* (
   record: SliceRecord.SliceRecord,
+  before: Capsule,
   kept: Option.Option<SliceSecrets.Kept>
 ): Step {
-  const { metadata, spec } = yield* record.current
-  if (spec.capsule === undefined) return
-  const asked = metadata.annotations[refreshAnnotation]
-  if (asked !== undefined) return yield* refresh(record, spec.capsule, asked)
-  if (Option.isNone(kept)) yield* capsules.beforeTeardown(record, spec.capsule)
+  const capsule = yield* refreshed(record, before)
+  const backend = yield* backends.ofCapsule(capsule)
+  yield* backend.deprovision({ record, capsule, kept })
 })
 
 const refreshName = Identifier.of("berth.dev/refresh-deprovision")
 
-const refresh = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, capsule: Capsule, value: string): Step {
-  const { deprovision, provider } = yield* sources.revision(capsule, { name: refreshName, value })
+/** The capsule, with what its provider says now where somebody asked for that. */
+const refreshed = Effect.fnUntraced(function* (
+  record: SliceRecord.SliceRecord,
+  capsule: Capsule
+): Effect.fn.Return<Capsule, Disposition.ProvisionError, Client | Settings> {
+  const value = (yield* record.current).metadata.annotations[refreshAnnotation]
+  if (value === undefined) return capsule
+  const { backend, deprovision, provider } = yield* sources.revision(capsule, { name: refreshName, value })
   const { generation, name } = provider
-  yield* Effect.logInfo("a slice got its provider's present deprovision script", { provider: name, generation })
-  const refreshed = { ...capsule, deprovision, deprovisionGeneration: generation }
+  yield* Effect.logInfo("a slice is removed as its provider says now", { provider: name, generation })
+  const refreshed = {
+    ...capsule,
+    ...(backend === undefined ? {} : { backend }),
+    ...(deprovision === undefined ? {} : { deprovision }),
+    deprovisionGeneration: generation
+  }
   yield* record.writeSpec({ capsule: refreshed }, { [refreshAnnotation]: null })
+  return refreshed
 })

@@ -1,5 +1,5 @@
 /**
- * What is done for one slice, step by step: its consumer, its place, its script, its binding.
+ * What is done for one slice, step by step: its consumer, its place, what makes it, its binding.
  *
  * **Guarantees**
  * - S7–S12: see the modules of the steps; the order is that of the record's phases, and teardown runs through it backwards.
@@ -16,8 +16,8 @@ import * as BindingCopy from "./BindingCopy.ts"
 import * as BindingRefresh from "./BindingRefresh.ts"
 import * as Capsules from "./Capsules.ts"
 import * as Consumers from "./Consumers.ts"
-import * as Instance from "./Instance.ts"
 import { orNone } from "./internal/request.ts"
+import * as backends from "./internal/slices/backends.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
 import { Reasons as reasons } from "./internal/slices/reasons.ts"
@@ -62,7 +62,7 @@ export const make = (record: SliceRecord.SliceRecord): Provisioner.Provisioner<S
       deprovision: Effect.void
     }),
     Provisioner.make("place", { provision: heard(record, Admission.admit), deprovision: Admission.leave(record) }),
-    Provisioner.make("script", { provision: heard(record, provision), deprovision: SliceTeardown.run(record) }),
+    Provisioner.make("backend", { provision: heard(record, provision), deprovision: SliceTeardown.run(record) }),
     Provisioner.make("binding", { provision: heard(record, bind), deprovision: unbind(record) }),
     // The last of the list, so that a teardown asks first.
     Provisioner.make("release", {
@@ -88,12 +88,14 @@ const remember = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const slice = yield* record.current
   const { jobs, phase } = SliceRecord.statusOf(slice)
-  if (slice.spec.capsule === undefined || phase !== "Waiting" || jobs.length > 0) return
+  const { capsule } = slice.spec
+  // Other backends are asked, whatever the status says.
+  if (capsule === undefined || capsule.backend !== undefined || phase !== "Waiting" || jobs.length > 0) return
   const inputHash = yield* Capsules.inputHash(slice, "provision")
   yield* record.journal.write([ScriptJob.unknown("provision", slice.spec.sliceId, inputHash)])
 })
 
-// --- The script
+// --- What makes it
 
 const provision = Effect.fnUntraced(function* (
   record: SliceRecord.SliceRecord
@@ -106,17 +108,16 @@ const provision = Effect.fnUntraced(function* (
   const owner = orders.ownerOf(before)
   const { managementNamespace } = yield* Settings
   const kept = yield* SliceSecrets.readKept(owner, managementNamespace)
-  // It is kept once the script has succeeded: whoever kept it died before it could say so.
+  // It is kept once the slice is made: whoever kept it died before it could say so.
   if (Option.exists(kept, ({ isOwn }) => isOwn)) return
   yield* capsules.beforeProvision(record)
   yield* record.writeStatus({ phase: "Provisioning" })
-  const { capsule, instance, slice } = yield* orders.prepared(record, Instance.read)
-  const credentials = yield* orders.credentialsOf(owner, capsule, kept)
-  // Before the script: as long as nothing has succeeded, the provider's template can be mended.
-  const binding = yield* Capsules.binding(capsule, slice.spec.sliceId, instance, credentials.generatedSecret)
-  const order = yield* orders.make({ action: "provision", capsule, slice, instance, credentials })
-  yield* ScriptJob.run(order, record.journal)
-  yield* SliceSecrets.keep(owner, managementNamespace, { binding, generatedSecret: credentials.generatedSecret })
+  const { capsule } = (yield* record.current).spec
+  if (capsule === undefined) return yield* Effect.die(new Error("a slice is made without a capsule"))
+  const backend = yield* backends.ofCapsule(capsule)
+  const offer = yield* backend.provision({ record, capsule, kept })
+  const binding = yield* Capsules.binding(capsule, owner.sliceId, offer)
+  yield* SliceSecrets.keep(owner, managementNamespace, { binding, generatedSecret: offer.generatedSecret })
 })
 
 // --- The binding
@@ -145,9 +146,9 @@ const bind = Effect.fnUntraced(function* (
   yield* BindingRefresh.run(record, kept.value)
 })
 
-/** Its finalizer keeps a kept binding; where even that was bypassed, the next pass runs the script again and keeps a new one. */
+/** Its finalizer keeps a kept binding; where even that was bypassed, the next pass makes the slice again and keeps a new one. */
 const lost = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord) {
-  yield* Effect.logError("a kept binding is gone; the provision script runs again")
+  yield* Effect.logError("a kept binding is gone; the slice is provisioned again")
   yield* record.writeStatus({ phase: "Provisioning" }, ["bindingSecret"])
   return yield* Reasons.binding_lost()
 })

@@ -26,6 +26,7 @@ import * as Watch from "@berth/kube/Watch"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import * as Admission from "./Admission.ts"
+import * as Consumers from "./Consumers.ts"
 import * as stuck from "./internal/slices/stuck.ts"
 import * as Ledger from "./Ledger.ts"
 import { isInLine, type RawSlice, Records, sharedComponentOf } from "./Records.ts"
@@ -82,7 +83,8 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Effect.map(
         SliceRecord.open({ name: slice.metadata.name, namespace: slice.metadata.namespace }, slice.metadata.uid),
         SliceTree.make
-      )
+      ),
+    available: (_, failure) => Consumers.isServed(failure)
   })
 })
 

@@ -39,7 +39,7 @@ describe("What is used", () => {
   })
 
   story("S6: a record that somebody deletes goes on serving, says what holds it, and goes with its use", function* () {
-    const { binding, edit, gone, ready, remove, says, slices, template } = yield* deployed
+    const { binding, edit, gone, holds, ready, remove, says, slices, template } = yield* deployed
     const [record] = yield* slices("a")
     const name = record?.metadata.name ?? ""
     const before = yield* binding("a")
@@ -51,6 +51,7 @@ describe("What is used", () => {
       message,
       "The environment a uses this slice, so it goes on serving: to remove it, delete the environment, or take the component db out of its template."
     )
+    yield* holds(Slice, name, "Available")
     // Another pass of the environment, with a record that is being deleted.
     yield* edit(Environment, "a", { spec: { source: { branch: "main" } } })
     yield* ready(Environment, "a")

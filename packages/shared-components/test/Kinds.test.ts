@@ -121,7 +121,7 @@ describe("Slice", () => {
 
       assert.deepStrictEqual(again, spec)
       assert.deepStrictEqual(spec.capsule?.parameters, capsule.parameters)
-      assert.strictEqual(spec.capsule?.provision.retries, 3)
+      assert.strictEqual(spec.capsule?.provision?.retries, 3)
     })
   )
 

@@ -98,7 +98,7 @@ describe("The teardown of a slice", () => {
         yield* rounds(bench, operator, record)
 
         assert.strictEqual(bench.outside.runs.at(-1)?.action, "broken")
-        assert.strictEqual((yield* capsuleOf(bench, record)).deprovision.script, broken)
+        assert.strictEqual((yield* capsuleOf(bench, record)).deprovision?.script, broken)
       }).pipe(Bench.test),
     20_000
   )
@@ -142,7 +142,7 @@ describe("The teardown of a slice", () => {
         const after = yield* capsuleOf(bench, name)
         assert.deepInclude(after.parameters, { prefix: "first" })
         assert.deepStrictEqual(after.instance, before.instance)
-        assert.strictEqual(after.provision.image, "mended")
+        assert.strictEqual(after.provision?.image, "mended")
       }).pipe(Bench.test),
     20_000
   )
@@ -198,7 +198,7 @@ describe("The teardown of a slice", () => {
         yield* operator.pass(record)
         assert.strictEqual(yield* bench.reason(record), "refresh_refused")
         assert.include(yield* message(bench, record), "the provider postgres, which is 3")
-        assert.strictEqual((yield* capsuleOf(bench, record)).deprovision.script, broken)
+        assert.strictEqual((yield* capsuleOf(bench, record)).deprovision?.script, broken)
         yield* ask(yield* generation(bench))
         yield* operator.pass(record)
         const { metadata, spec } = Option.getOrThrow(yield* bench.read(record))

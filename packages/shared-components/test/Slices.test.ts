@@ -172,7 +172,7 @@ describe("Slices", () => {
       const { metadata, spec } = Option.getOrThrow(yield* bench.read(record))
       assert.notProperty(metadata.annotations ?? {}, BindingRefresh.annotation)
       assert.deepInclude(spec.capsule, { bindingGeneration: 2 })
-      assert.strictEqual(spec.capsule?.provision.image, "berth")
+      assert.strictEqual(spec.capsule?.provision?.image, "berth")
       assert.lengthOf(bench.outside.runs, 1)
     }).pipe(Bench.test)
   )

@@ -1,6 +1,7 @@
 /** What the templates of each place may read. */
 import type { EnvironmentTemplate } from "../EnvironmentTemplate.ts"
 import * as Parameters from "../Parameters.ts"
+import * as databaseKeys from "./databaseKeys.ts"
 import type { SharedComponent } from "../SharedComponent.ts"
 import type { SharedComponentProvider } from "../SharedComponentProvider.ts"
 import { anything, map, type Shape, texts, unknownTexts, value } from "./shape.ts"
@@ -14,17 +15,20 @@ export interface World {
   readonly provider: (name: string) => Provider | undefined
 }
 
-/** The keys of a slice's binding. Those of a database provider are its own. */
-export const bindingKeys = (provider: Provider | undefined): Shape =>
-  provider === undefined || provider.databaseProvider !== undefined
-    ? unknownTexts
-    : texts([...Object.keys(provider.binding), ...provider.outputs])
+/** The keys of a slice's binding, as far as anybody can say before it is made. */
+export const bindingKeys = ({ binding, databaseProvider, outputs }: Provider): ReadonlyArray<string> => [
+  ...new Set([...Object.keys(binding), ...(databaseProvider === undefined ? outputs : databaseKeys.ofBinding)])
+]
+
+/** Those of a custom backend are its own. */
+const bindingShape = (provider: Provider | undefined): Shape =>
+  provider === undefined || provider.custom !== undefined ? unknownTexts : texts(bindingKeys(provider))
 
 /** What a component offers others: its binding where it is a slice, otherwise its variables. */
 export const componentKeys = (component: TemplateSpec["components"][number], world: World): Shape => {
   if (component.sharedComponentRef === undefined) return texts(Object.keys(component.env))
   const shared = world.sharedComponent(component.sharedComponentRef.name)
-  return bindingKeys(shared === undefined ? undefined : world.provider(shared.providerRef.name))
+  return bindingShape(shared === undefined ? undefined : world.provider(shared.providerRef.name))
 }
 
 /** The values and variables of a component. */
@@ -63,7 +67,20 @@ const ofSlice = (provider: Provider): ReadonlyArray<readonly [string, Shape]> =>
 /** Scripts that are about one slice. */
 export const sliceScript = (provider: Provider): Shape => map(ofSlice(provider))
 
+/** A backend says itself what its slices are reached by, and no script has a secret of theirs. */
+const ofBackend = (provider: Provider): Shape =>
+  map([
+    ["Env", texts(["Name", "Slug"])],
+    ["Slice", texts(["Id"])],
+    ["Parameters", Parameters.shape(provider.parameters)],
+    ["Outputs", provider.databaseProvider === undefined ? unknownTexts : texts(databaseKeys.outputs)],
+    ["Host", value],
+    ["Port", value],
+    ...(provider.custom === undefined ? [] : [["Instance", unknownTexts] as const])
+  ])
+
 export const binding = (provider: Provider): Shape => {
+  if (provider.databaseProvider !== undefined || provider.custom !== undefined) return ofBackend(provider)
   const { external, outputs } = provider
   const declares = (key: string | undefined): boolean =>
     external === undefined || external.keys.length === 0 || (key !== undefined && external.keys.includes(key))

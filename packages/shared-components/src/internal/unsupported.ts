@@ -1,4 +1,5 @@
 /** Fields that the API server accepts and that this version of the operator does not serve. None of them is silently ignored. */
+import * as Capsules from "../Capsules.ts"
 import type { Environment } from "../Environment.ts"
 import type { EnvironmentTemplate } from "../EnvironmentTemplate.ts"
 import type { SharedComponent } from "../SharedComponent.ts"
@@ -23,9 +24,23 @@ export const ofSharedComponent = ({ idle }: SharedComponent["spec"]): ReadonlyAr
     ? [unsupported("spec.idle.action", "this version of the operator suspends nothing: use Keep")]
     : []
 
-export const ofProvider = (spec: SharedComponentProvider["spec"]): ReadonlyArray<Problem> => [
-  ...(["workload", "databaseProvider", "instanceSecret", "check", "list", "rotate"] as const).flatMap((field) =>
+const ofBackend = (
+  spec: SharedComponentProvider["spec"],
+  backends: ReadonlyMap<string, unknown>
+): ReadonlyArray<Problem> => {
+  const backend = Capsules.backendOf(spec)
+  if (backend === undefined || backends.has(backend.name)) return []
+  return [unsupported(`spec.${spec.custom === undefined ? "databaseProvider" : "custom.backend"}`, remove)]
+}
+
+/** A backend that is not among these is one of another program. */
+export const ofProvider = (
+  spec: SharedComponentProvider["spec"],
+  backends: ReadonlyMap<string, unknown>
+): ReadonlyArray<Problem> => [
+  ...(["workload", "instanceSecret", "check", "list", "rotate"] as const).flatMap((field) =>
     spec[field] === undefined ? [] : [unsupported(`spec.${field}`, remove)]
   ),
+  ...ofBackend(spec, backends),
   ...(spec.outputs.length === 0 ? [] : [unsupported("spec.outputs", remove)])
 ]

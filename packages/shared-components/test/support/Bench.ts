@@ -25,6 +25,7 @@ import { Settings } from "../../src/Settings.ts"
 import { SharedComponent } from "../../src/SharedComponent.ts"
 import { SharedComponentProvider } from "../../src/SharedComponentProvider.ts"
 import { Slice } from "../../src/Slice.ts"
+import { Backends, type SliceBackend } from "../../src/SliceBackend.ts"
 import * as SliceRecord from "../../src/SliceRecord.ts"
 import * as SliceTree from "../../src/SliceTree.ts"
 import * as Faults from "./Faults.ts"
@@ -105,6 +106,8 @@ interface ProcessOptions {
   readonly look?: (about: KubeError.Request) => Effect.Effect<void>
   /** Around the client of this process. */
   readonly wrap?: (client: Client["Service"]) => Client["Service"]
+  /** Beside scripts. */
+  readonly backends?: ReadonlyMap<string, SliceBackend>
   /** Instead of the API server's word: what a cache shows. */
   readonly records?: (truth: Records["Service"]) => Records["Service"]
 }
@@ -147,11 +150,11 @@ const build = Effect.gen(function* () {
       { subresource: "status" }
     )
   }
-  const sharedComponent = Effect.fnUntraced(function* (name: string, maxConsumers?: number) {
+  const sharedComponent = Effect.fnUntraced(function* (name: string, maxConsumers?: number, providerName = "postgres") {
     const limit = maxConsumers === undefined ? {} : { maxConsumers }
     yield* client.create(SharedComponent, {
       metadata: at(name),
-      spec: { providerRef: { name: "postgres" }, ...limit }
+      spec: { providerRef: { name: providerName }, ...limit }
     })
     return yield* markReady(SharedComponent, name)
   }, Effect.orDie)
@@ -252,7 +255,8 @@ const build = Effect.gen(function* () {
     const context = leases.pipe(
       Context.add(Settings, settings),
       Context.add(Client, faults.client),
-      Context.add(Records, options.records?.(truth) ?? truth)
+      Context.add(Records, options.records?.(truth) ?? truth),
+      Context.add(Backends, options.backends ?? new Map())
     )
     const passes = Manager.passes(
       {

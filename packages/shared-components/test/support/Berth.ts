@@ -13,7 +13,7 @@ import type { Draft, KubeObject } from "@berth/kube/KubeObject"
 import * as Operator from "@berth/kube/Operator"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import * as Cluster from "@berth/testing/Cluster"
-import { it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, References, Scope } from "effect"
 import * as Controllers from "../../src/Controllers.ts"
 import { Environment } from "../../src/Environment.ts"
@@ -192,6 +192,9 @@ const build = Effect.gen(function* () {
       },
       `${type} with the reason ${reason}`
     )
+  /** Whether a condition is there and True. */
+  const holds = (kind: ResourceType<Conditioned>, name: string, type: string) =>
+    Effect.map(read(kind, name), (object) => assert.strictEqual(conditionOf(object, type)?.status, "True", type))
   const gone = (type: ResourceType, name: string, namespace: string | undefined = management) =>
     watching.until(type, { name, namespace }, (object) => (object === undefined ? true : undefined), "gone")
 
@@ -218,6 +221,7 @@ const build = Effect.gen(function* () {
     read,
     ready,
     says,
+    holds,
     gone,
     namespaceOf,
     /** The Secret that says how the instance is reached. */

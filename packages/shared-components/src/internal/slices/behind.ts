@@ -1,6 +1,7 @@
 /** Which slices were made from something else than what their provider and shared component say now. */
 import type * as Conditions from "@berth/kube/Conditions"
 import { Effect, Result } from "effect"
+import * as Capsules from "../../Capsules.ts"
 import * as Parameters from "../../Parameters.ts"
 import type { RawSlice } from "../../Records.ts"
 import type { SharedComponent } from "../../SharedComponent.ts"
@@ -8,13 +9,12 @@ import { SharedComponentProvider } from "../../SharedComponentProvider.ts"
 import { canonical } from "../canonical.ts"
 import * as problem from "../problem.ts"
 
-type Part = "binding" | "scripts" | "parameters" | "instance"
+type Part = "binding" | "scripts" | "parameters" | "instance" | "backend"
 
 /** As it is now, written as a capsule is written. */
 const present = Effect.fnUntraced(function* (shared: SharedComponent, provider: SharedComponentProvider) {
-  const { binding, deprovision, external, provision } = yield* Effect.orDie(
-    SharedComponentProvider.encodeSpec(provider.spec)
-  )
+  const encoded = yield* Effect.orDie(SharedComponentProvider.encodeSpec(provider.spec))
+  const { binding, deprovision, external, provision } = encoded
   const parameters = Result.getOrElse(
     Parameters.check(provider.spec.parameters, shared.spec.parameters),
     () => shared.spec.parameters
@@ -24,7 +24,8 @@ const present = Effect.fnUntraced(function* (shared: SharedComponent, provider: 
     ["binding", canonical(binding)],
     ["scripts", canonical([provision, deprovision])],
     ["parameters", canonical(parameters)],
-    ["instance", canonical({ secretRef, hostKey, portKey })]
+    ["instance", canonical({ secretRef, hostKey, portKey })],
+    ["backend", canonical(Capsules.backendOf(provider.spec))]
   ])
 })
 
@@ -35,7 +36,8 @@ const partsOf = (slice: RawSlice): ReadonlyArray<readonly [Part, string]> => {
     ["binding", canonical(capsule.binding)],
     ["scripts", canonical([capsule.provision, capsule.deprovision])],
     ["parameters", canonical(capsule.parameters ?? {})],
-    ["instance", canonical(capsule.instance)]
+    ["instance", canonical(capsule.instance ?? {})],
+    ["backend", canonical(capsule.backend)]
   ]
 }
 

@@ -3,7 +3,8 @@
  *
  * Until the first script starts it follows the shared component and its provider. From then on what may be outside has its place and
  * its names: the instance and the parameters stay as they were. The scripts can be mended until one of them may have succeeded, since
- * what was deployed is torn down by the script that belongs to it.
+ * what was deployed is torn down by the script that belongs to it. What another backend is asked for stays from the first time on:
+ * whether it has been made, only that backend knows.
  */
 import type { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
@@ -25,9 +26,10 @@ const outcomesOf = (record: SliceRecord): Effect.Effect<ReadonlyArray<Outcome>, 
     entries.filter(({ action }) => action === "provision").map(({ outcome }) => outcome)
   )
 
-/** Before a provision script. */
+/** Before a slice is made. */
 export const beforeProvision = Effect.fnUntraced(function* (record: SliceRecord): Step {
   const { spec } = yield* record.current
+  if (spec.capsule?.backend !== undefined) return
   const outcomes = yield* outcomesOf(record)
   // What was adopted may be of a shared component that is not there any more: it stays what it was.
   if (spec.capsule !== undefined && (outcomes.includes("Succeeded") || spec.adoptedBy !== undefined)) return

@@ -9,7 +9,7 @@ import * as Instance from "../../Instance.ts"
 import { consumerOf } from "../../Records.ts"
 import type * as ScriptJob from "../../ScriptJob.ts"
 import type { Settings } from "../../Settings.ts"
-import type { Capsule, Slice } from "../../Slice.ts"
+import type { Slice } from "../../Slice.ts"
 import type { SliceRecord } from "../../SliceRecord.ts"
 import * as SliceSecrets from "../../SliceSecrets.ts"
 
@@ -23,7 +23,11 @@ export const ownerOf = ({ metadata, spec }: Slice): SliceSecrets.Owner => ({
 export const targetOf = (slice: Slice): BindingCopy.Target => ({ ...ownerOf(slice), consumer: consumerOf(slice) })
 
 /** Those of the kept binding, where an earlier record of this slice left one; else those that were made before, or new ones. */
-export const credentialsOf = (owner: SliceSecrets.Owner, capsule: Capsule, kept: Option.Option<SliceSecrets.Kept>) =>
+export const credentialsOf = (
+  owner: SliceSecrets.Owner,
+  capsule: Capsules.ScriptCapsule,
+  kept: Option.Option<SliceSecrets.Kept>
+) =>
   Option.match(kept, {
     onNone: () => SliceSecrets.ensureCredentials(owner, capsule.sharedNamespace),
     onSome: ({ generatedSecret }) => SliceSecrets.restoreCredentials(owner, capsule.sharedNamespace, generatedSecret)
@@ -36,14 +40,16 @@ export const prepared = Effect.fnUntraced(function* (
 ) {
   const slice = yield* record.current
   const { capsule } = slice.spec
-  if (capsule === undefined) return yield* Effect.die(new Error("a script without a capsule"))
+  if (capsule === undefined || !Capsules.hasScripts(capsule)) {
+    return yield* Effect.die(new Error("a slice without scripts in its capsule"))
+  }
   const instance = yield* read({ secret: capsule.instance.secretRef.name, namespace: capsule.sharedNamespace })
   return { slice, capsule, instance }
 })
 
 export const make = Effect.fnUntraced(function* (parts: {
   readonly action: ScriptJob.Action
-  readonly capsule: Capsule
+  readonly capsule: Capsules.ScriptCapsule
   readonly slice: Slice
   readonly instance: Instance.Values
   readonly credentials: SliceSecrets.Credentials

@@ -7,6 +7,9 @@ export const Reasons = Disposition.vocabulary("slice", {
   ),
   missing_shared_component: Disposition.yield("Waiting for the shared component {shared}."),
   missing_provider: Disposition.userActionRequired("The provider {provider} of {shared} does not exist: create it."),
+  missing_backend: Disposition.userActionRequired(
+    "Its slices are made by the backend {backend}, which this program does not have: run one that has it."
+  ),
   unreadable: Disposition.terminal("{object} has another shape than this version of the operator knows."),
   binding_lost: Disposition.transient("The kept binding is gone; the slice is provisioned again."),
   refresh_refused: Disposition.userActionRequired(
