@@ -30,7 +30,8 @@ const Labels = Schema.Record(LabelKey, labelValue).check(Schema.isMaxProperties(
 
 const Selector = Schema.Struct({ matchLabels: Labels })
 
-const strict = { parseOptions: { onExcessProperty: "error" } } as const
+/** What the definition does not know is refused: a name that is misspelt would be of no effect. */
+const strict = { onExcessProperty: "error" } as const
 
 /**
  * What a database may be asked for with.
@@ -40,11 +41,8 @@ const strict = { parseOptions: { onExcessProperty: "error" } } as const
  */
 export const Parameters = Schema.Struct({
   labels: optional("What the consumer writes on it. It cannot be changed.", Labels),
-  shardSelector: optional(
-    "On which of the consumer's shards it may be. It cannot be changed.",
-    Selector.annotate(strict)
-  )
-}).annotate({ identifier: "Parameters", ...strict })
+  shardSelector: optional("On which of the consumer's shards it may be. It cannot be changed.", Selector)
+}).annotate({ identifier: "Parameters" })
 
 /**
  * @category models
@@ -222,15 +220,20 @@ const put = HttpApiEndpoint.put("putDatabase", path, {
     Accepted
   ],
   error: [problems.quota, problems.conflict, problems.tooLarge, problems.mediaType]
-}).annotateMerge(
-  documented({
-    summary: "Asks for a database",
-    description:
-      "Idempotent: however often it is asked, there is one database of this id, with one password. 201 is answered to the request that made it, 200 later, and 202 where it is not ready yet.",
-    // It may be left out, which the generator has no word for.
-    transform: (operation) => ({ ...operation, requestBody: { ...Object(operation["requestBody"]), required: false } })
-  })
-)
+})
+  .annotateMerge(
+    documented({
+      summary: "Asks for a database",
+      description:
+        "Idempotent: however often it is asked, there is one database of this id, with one password. 201 is answered to the request that made it, 200 later, and 202 where it is not ready yet.",
+      // It may be left out, which the generator has no word for.
+      transform: (operation) => ({
+        ...operation,
+        requestBody: { ...Object(operation["requestBody"]), required: false }
+      })
+    })
+  )
+  .annotate(HttpApi.PayloadParseOptions, strict)
 
 const get = HttpApiEndpoint.get("getDatabase", path, {
   params,
@@ -265,7 +268,9 @@ const list = HttpApiEndpoint.get("listDatabases", "/v1/databases", {
     cursor: optional("`next` of the page before.", Schema.String.check(Schema.isMaxLength(cursorMax)))
   },
   success: Page
-}).annotateMerge(documented({ summary: "Lists databases, without credentials" }))
+})
+  .annotateMerge(documented({ summary: "Lists databases, without credentials" }))
+  .annotate(HttpApi.QueryParseOptions, strict)
 
 /**
  * The API.

@@ -88,6 +88,8 @@ const serverOf = ({ cert, key }: Certificates.Pair, { clientMs = 10_000, connect
   })
   server.maxConnections = connectionsMax
   server.on("clientError", rawAnswers.answer)
+  server.on("checkExpectation", rawAnswers.refuseExpectation)
+  server.on("request", rawAnswers.follow)
   return server
 }
 

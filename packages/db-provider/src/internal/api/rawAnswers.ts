@@ -1,6 +1,6 @@
 /** What is answered to that which is no request of HTTP: a problem document, written by hand, and the end of the connection. */
 import { randomUUID } from "node:crypto"
-import { STATUS_CODES } from "node:http"
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http"
 import type { Duplex } from "node:stream"
 import * as Problem from "../../Problem.ts"
 
@@ -34,13 +34,35 @@ const textOf = (problem: Problem.Problem): string => {
   return `${lines.join("\r\n")}\r\n\r\n${body}`
 }
 
+/** Connections on which an answer was sent before its request had come as a whole. */
+const answered = new WeakSet<Duplex>()
+
+/** Notes what becomes of a request: what comes too late of it is not answered once more. */
+export const follow = (request: IncomingMessage, response: ServerResponse): void => {
+  response.once("finish", () => {
+    if (request.complete) return
+    answered.add(request.socket)
+    request.once("end", () => answered.delete(request.socket))
+  })
+}
+
 /** Where there is no HTTP, as when the handshake of TLS fails, nothing is answered. */
 export const answer = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   const { code = "" } = error
   const isOfHttp = code.startsWith("HPE_") || byCode.has(code)
-  if (!isOfHttp || !socket.writable) {
+  if (!isOfHttp || !socket.writable || answered.has(socket)) {
     socket.destroy()
     return
   }
   socket.end(textOf(byCode.get(code) ?? malformed), () => socket.destroy())
+}
+
+const expectation = new Problem.Problem({
+  code: "expectation_failed",
+  detail: "the only expectation that is met is 100-continue"
+})
+
+/** Node would answer it with an empty body. */
+export const refuseExpectation = ({ socket }: IncomingMessage): void => {
+  socket.end(textOf(expectation), () => socket.destroy())
 }
