@@ -85,7 +85,7 @@ export interface Flags {
     choices: Choices,
     fallback: Choices[number]
   ) => Flag.Flag<Choices[number]>
-  /** Those of every operator: what `Program.run` takes as its settings. `name` is the program's. */
+  /** Those of every operator: what `Program.layer` takes as its settings. `name` is the program's. */
   readonly program: (name: string) => { readonly [K in keyof Chosen]: Flag.Flag<Chosen[K]> }
 }
 
@@ -186,6 +186,7 @@ const program =
  * import * as CommandLine from "@berth/kube/CommandLine"
  * import * as Flags from "@berth/kube/Flags"
  * import * as Program from "@berth/kube/Program"
+ * import { Effect } from "effect"
  * import { Command } from "effect/cli"
  *
  * const make = Flags.withPrefix("SHOP")
@@ -196,13 +197,10 @@ const program =
  *
  * export const command = (controllers: ReadonlyArray<Controller>) =>
  *   Command.make("run", flags, ({ namespace, ...settings }) =>
- *     Program.run({
- *       name: "shop-operator",
- *       version: "1.0.0",
- *       namespace,
- *       settings,
- *       leader: Program.controllers(controllers)
- *     }).pipe(CommandLine.toExit("shop"))
+ *     Program.run({ leader: Program.controllers(controllers) }).pipe(
+ *       Effect.provide(Program.layer({ name: "shop-operator", version: "1.0.0", namespace, settings })),
+ *       CommandLine.toExit("shop")
+ *     )
  *   )
  * ```
  *

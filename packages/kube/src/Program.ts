@@ -3,7 +3,8 @@
  *
  * A program has two parts. The controllers run on one replica, the leader. What else it does, such as an API, it does on every replica.
  * Both have a `Client` in their context: that of the controllers needs leadership at the moment when it sends something; that of the
- * rest does not. So a piece of code that writes is guarded, or not, by where it stands, and does not know.
+ * rest does not. So a piece of code that writes is guarded, or not, by where it stands, and does not know. A layer that is provided to
+ * both parts is built for each of them.
  *
  * **Guarantees**
  * - K19: SIGTERM starts no reconcile any more, gives those that run their time of grace, and exits with 0. What runs on every replica
@@ -14,6 +15,10 @@
  * - K10: what either part writes is told to the caches, so that no pass reads what was before it.
  * - K29: with OTEL_EXPORTER_OTLP_ENDPOINT, traces, metrics and logs go to a collector; without it nothing does.
  * - K30: health and metrics are served, and caches filled, whether or not this process leads.
+ *
+ * **Caveats**
+ * - What is provided around {@link run}, for both parts, has the client of every replica: there may be lookups in caches, and nothing that
+ *   writes for the leader.
  *
  * @since 0.1.0
  */
@@ -88,12 +93,12 @@ export interface Settings {
 }
 
 /**
- * What a program's name is, in traces, Events and Leases.
+ * What a program is called, in traces, Events and Leases.
  *
  * @category models
  * @since 0.1.0
  */
-export interface Identity {
+export interface Options {
   readonly name: string
   readonly version: string
   /** Who reports Events. Default: the name. */
@@ -103,6 +108,22 @@ export interface Identity {
   /** Default: the default of each. */
   readonly settings?: Settings | undefined
 }
+
+/**
+ * The program itself. See {@link layer}.
+ *
+ * @category services
+ * @since 0.1.0
+ */
+export class Program extends Context.Service<Program, Options>()("@berth/kube/Program") {}
+
+/**
+ * What there is once in a program: the client is that of every replica.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export type Foundation = Caches.Caches | Client.Client | Health | Program
 
 /**
  * How the controllers of this program are run. See {@link controllers}.
@@ -116,20 +137,12 @@ export class Lead extends Context.Service<
 >()("@berth/kube/Program/Lead") {}
 
 /**
- * What a program gives to what the leader does: the client is that of the leader.
+ * What a program gives to what the leader does, beside its {@link Foundation}: the client is that of the leader.
  *
  * @category models
  * @since 0.1.0
  */
-export type Leading = Caches.Caches | Client.Client | Events.Recorder | Health | Lead
-
-/**
- * What it gives to what runs on every replica: the client asks for no leadership.
- *
- * @category models
- * @since 0.1.0
- */
-export type EveryReplica = Caches.Caches | Client.Client | Health
+export type Leading = Client.Client | Events.Recorder | Lead
 
 /**
  * The parts of a program.
@@ -137,7 +150,7 @@ export type EveryReplica = Caches.Caches | Client.Client | Health
  * @category models
  * @since 0.1.0
  */
-export interface Options<EL, RL, EE, RE> extends Identity {
+export interface Parts<EL, RL, EE, RE> {
   /** What the leader does: {@link controllers}, with the services that these need. The program ends when it does. */
   readonly leader: Effect.Effect<void, EL, RL>
   /** What runs on every replica for as long as the layer is there, such as a server. Default: nothing. */
@@ -173,9 +186,7 @@ export const controllers = <R>(
 /**
  * Runs a program until it is interrupted, or has lost leadership.
  *
- * **Errors**: ConnectionError where the cluster is not known, ListenFailed where the address of health and metrics is taken,
- * InvalidTimes where those of the election do not go together, TelemetryInvalid where OpenTelemetry's variables are wrong,
- * LeadershipLost, and those of its parts. A cluster that is known but does not answer is waited for.
+ * **Errors**: ListenFailed where the address of health and metrics is taken, LeadershipLost, and those of its parts.
  *
  * **Example** (An operator, and an API on every replica of it)
  * ```ts
@@ -185,35 +196,35 @@ export const controllers = <R>(
  * import * as Program from "@berth/kube/Program"
  * import { Effect, type Layer } from "effect"
  *
+ * const program = Program.layer({ name: "shop-operator", version: "1.0.0", namespace: "shop" })
+ *
  * export const main = (controllers: ReadonlyArray<Controller<Client>>, api: Layer.Layer<never, never, Client>) =>
- *   Program.run({
- *     name: "shop-operator",
- *     version: "1.0.0",
- *     namespace: "shop",
- *     leader: Program.controllers(controllers),
- *     everywhere: api
- *   }).pipe(Operator.runMain)
+ *   Program.run({ leader: Program.controllers(controllers), everywhere: api }).pipe(
+ *     Effect.provide(program),
+ *     Operator.runMain
+ *   )
  * ```
  *
  * @category running
  * @since 0.1.0
  */
-export const run = <EL, RL = never, EE = never, RE = never>(
-  options: Options<EL, RL, EE, RE>
-): Effect.Effect<void, EE | EL | ProgramError, Exclude<RE, EveryReplica> | Exclude<RL, Leading>> =>
+export const run = <EL, RL, EE = never, RE = never>(
+  parts: Parts<EL, RL, EE, RE>
+): Effect.Effect<
+  void,
+  EE | EL | HealthServer.ListenFailed | LeadershipLost,
+  Exclude<RE, Client.Client> | Exclude<RL, Leading> | Foundation
+> =>
   Effect.gen(function* () {
-    const { listen = { host: "0.0.0.0", port: 8080 } } = options.settings ?? {}
+    const program = yield* Program
+    const { listen = { host: "0.0.0.0", port: 8080 } } = program.settings ?? {}
     const started = yield* starting
     const port = yield* HealthServer.serve(listen)
     yield* Effect.logInfo(`health and metrics are on ${listen.host}:${port}`)
     // It ends by itself only where leadership is lost.
-    yield* Effect.raceFirst(lead(options, started), replicate(options, started))
-    return yield* new LeadershipLost({ lease: `${options.namespace}/${leaseOf(options)}` })
-  }).pipe(
-    Effect.scoped,
-    Effect.provide(foundation(options)),
-    Effect.provide(Layer.provideMerge(telemetry(options), logging(options)))
-  )
+    yield* Effect.raceFirst(lead(parts.leader, program, started), replicate(parts.everywhere, started))
+    return yield* new LeadershipLost({ lease: `${program.namespace}/${leaseOf(program)}` })
+  }).pipe(Effect.scoped)
 
 type Part = "the controllers" | "what runs on every replica"
 
@@ -228,10 +239,14 @@ const starting = Effect.gen(function* () {
 })
 type Started = Effect.Success<typeof starting>
 
-const lead = <EL, RL, EE, RE>(
-  { leader, name, reporter = name, settings }: Options<EL, RL, EE, RE>,
+/** What one part provides is not what the other one has, whichever layer it is made by. */
+const apart = { local: true }
+
+const lead = <E, R>(
+  leader: Effect.Effect<void, E, R>,
+  { name, reporter = name, settings }: Options,
   started: Started
-) => {
+): Effect.Effect<void, E, Caches.Caches | Client.Client | Exclude<R, Leading>> => {
   const how = Layer.effect(
     Lead,
     Effect.map(Effect.serviceOption(LeaderElection.LeaderElection), (election) => ({
@@ -244,47 +259,48 @@ const lead = <EL, RL, EE, RE>(
     }))
   )
   const events = Events.layer({ controller: reporter, instance: settings?.instance })
-  const leading: Layer.Layer<Leading, never, EveryReplica> = Layer.merge(how, events).pipe(
-    Layer.provideMerge(leaderClient),
-    Layer.provideMerge(shared)
-  )
-  return Effect.provide(leader, leading)
+  return Effect.provide(leader, Layer.merge(how, events).pipe(Layer.provideMerge(leaderClient)), apart)
 }
-
-/** What both parts have, as it is around them. */
-const shared = Layer.effectContext(
-  Effect.map(Effect.context<EveryReplica>(), Context.pick(Caches.Caches, Client.Client, Health))
-)
 
 /** Of a program that takes part in no election. */
 const always = Effect.succeed<Operator.Leadership>({ lost: Effect.never })
 
-const replicate = <EL, RL, EE, RE>(options: Options<EL, RL, EE, RE>, started: Started) => {
-  const layer: Layer.Layer<never, EE, RE> = options.everywhere ?? Layer.empty
-  return Layer.build(Layer.provide(layer, Layer.provideMerge(Caches.observedClient, shared))).pipe(
-    Effect.andThen(started("what runs on every replica")),
-    Effect.andThen(Effect.never),
-    Effect.scoped
+const replicate = <E, R>(everywhere: Layer.Layer<never, E, R> | undefined, started: Started) => {
+  const layer: Layer.Layer<never, E, R> = everywhere ?? Layer.empty
+  return Effect.andThen(started("what runs on every replica"), Effect.never).pipe(
+    Effect.provide(Layer.provide(layer, Caches.observedClient), apart)
   )
 }
 
-/** What is there once: the plain client, which fills the caches and elects, on every replica. */
-const foundation = (identity: Identity) => {
-  const { context, kubeconfig } = identity.settings ?? {}
+/**
+ * What a program stands on: the cluster, the caches, its part in the election, telemetry and logs.
+ *
+ * **Errors**: ConnectionError where the cluster is not known, InvalidTimes where those of the election do not go together,
+ * TelemetryInvalid where OpenTelemetry's variables are wrong. A cluster that is known but does not answer is waited for.
+ *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layer = (
+  options: Options
+): Layer.Layer<Foundation, ConnectionError | LeaderElection.InvalidTimes | Telemetry.TelemetryInvalid> => {
+  const { context, kubeconfig } = options.settings ?? {}
   const client = Layer.unwrap(Effect.map(Connection.detect({ kubeconfig, context }), Client.layerFromConnection))
-  return Layer.merge(Caches.layer, election(identity)).pipe(
+  return Layer.mergeAll(Caches.layer, election(options), Layer.succeed(Program, options)).pipe(
     Layer.provideMerge(client),
-    Layer.provideMerge(Health.layer)
+    Layer.provideMerge(Health.layer),
+    Layer.provideMerge(telemetry(options)),
+    Layer.provideMerge(logging(options))
   )
 }
 
-const leaseOf = ({ name, settings }: Identity): string => settings?.leaderElectResourceName ?? name
+const leaseOf = ({ name, settings }: Options): string => settings?.leaderElectResourceName ?? name
 
-const election = (identity: Identity): Layer.Layer<never, LeaderElection.InvalidTimes, Client.Client> => {
-  const { namespace, settings = {} } = identity
+const election = (options: Options): Layer.Layer<never, LeaderElection.InvalidTimes, Client.Client> => {
+  const { namespace, settings = {} } = options
   if (settings.leaderElect === false) return Layer.empty
   return LeaderElection.layer({
-    name: leaseOf(identity),
+    name: leaseOf(options),
     namespace,
     identity: settings.instance,
     leaseDuration: settings.leaderElectLeaseDuration,
@@ -293,8 +309,8 @@ const election = (identity: Identity): Layer.Layer<never, LeaderElection.Invalid
   })
 }
 
-const telemetry = ({ name, settings, version }: Identity) =>
+const telemetry = ({ name, settings, version }: Options) =>
   Telemetry.layer({ name, version, instance: settings?.instance ?? hostname() })
 
-const logging = ({ settings }: Identity) =>
+const logging = ({ settings }: Options) =>
   Logger.layer([settings?.logFormat === "text" ? Logger.consolePretty() : Logger.consoleJson])

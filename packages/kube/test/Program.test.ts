@@ -33,20 +33,6 @@ const occupied = Client.use((client) =>
   })
 )
 
-type Parts<EL, RL, EE, RE> = Pick<Program.Options<EL, RL, EE, RE>, "leader" | "everywhere"> & {
-  readonly leaderElect?: boolean
-}
-
-/** A program in this process, on the cluster of the test. */
-const run = Effect.fnUntraced(function* <EL, RL = never, EE = never, RE = never>({
-  leaderElect = true,
-  ...parts
-}: Parts<EL, RL, EE, RE>) {
-  const kubeconfig = yield* (yield* Cluster.Cluster).kubeconfigFile
-  const settings = { kubeconfig, leaderElect, instance: "test", listen: { host: "127.0.0.1", port: 0 } }
-  return yield* Program.run({ name: "shop", version: "1.0.0", namespace, settings, ...parts })
-}, quiet)
-
 /** Both parts of a program can use it, and each one has its own. */
 class Notes extends Context.Service<Notes, { readonly take: (name: string) => Effect.Effect<void> }>()("test/Notes") {
   static readonly layer = Layer.effect(
@@ -56,6 +42,18 @@ class Notes extends Context.Service<Notes, { readonly take: (name: string) => Ef
     }))
   )
 }
+/** A program in this process, on the cluster of the test. */
+const run = Effect.fnUntraced(function* <EL, RL, EE = never, RE = never>(
+  parts: Program.Parts<EL, RL, EE, RE>,
+  { leaderElect = true }: { readonly leaderElect?: boolean } = {}
+) {
+  const kubeconfig = yield* (yield* Cluster.Cluster).kubeconfigFile
+  const settings = { kubeconfig, leaderElect, instance: "test", listen: { host: "127.0.0.1", port: 0 } }
+  const program = Program.layer({ name: "shop", version: "1.0.0", namespace, settings })
+  // What a layer made around both parts is not what it makes in them.
+  return yield* Program.run(parts).pipe(Effect.provide(Notes.layer), Effect.provide(program))
+}, quiet)
+
 const note = (name: string) => Notes.use(({ take }) => take(name))
 
 /** A controller that reconciles one key, once. */
@@ -148,7 +146,7 @@ describe("Program", () => {
       const everywhere = Layer.effectDiscard(Effect.acquireRelease(Effect.void, () => close))
 
       const program = yield* Effect.forkScoped(
-        run({ leader: Program.controllers([once("busy", work)]), everywhere, leaderElect: false })
+        run({ leader: Program.controllers([once("busy", work)]), everywhere }, { leaderElect: false })
       )
       yield* Deferred.await(busy)
       yield* Fiber.interrupt(program)
@@ -174,7 +172,7 @@ describe("Program", () => {
       const leader = Effect.andThen(Deferred.await(mayStart), Program.controllers([once("looks", work)]))
       const everywhere = Layer.effectDiscard(serve)
 
-      yield* Effect.forkScoped(run({ leader, everywhere, leaderElect: false }))
+      yield* Effect.forkScoped(run({ leader, everywhere }, { leaderElect: false }))
       yield* Deferred.await(ready)
 
       assert.deepStrictEqual(seen, [
