@@ -9,7 +9,7 @@ const below = {
   testing: ["kube"],
   "shared-components": ["kube", "provisioners"],
   "db-provider": ["kube", "provisioners"],
-  operator: ["kube", "provisioners", "shared-components"]
+  operator: ["kube", "provisioners", "shared-components", "db-provider"]
 }
 
 const layers = Object.entries(below).map(([name, allowed]) => ({

@@ -1,5 +1,6 @@
 export * as Access from "./Access.ts"
 export * as Configuration from "./Configuration.ts"
 export * as Crds from "./Crds.ts"
+export * as DatabaseProviderBackend from "./DatabaseProviderBackend.ts"
 export * as Program from "./Program.ts"
 export * as Sql from "./Sql.ts"
