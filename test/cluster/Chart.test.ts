@@ -111,7 +111,7 @@ describe.skipIf(program === undefined)("The chart", () => {
         const fewer = rules.filter(({ resources }) => !resources?.includes("jobs"))
         yield* client.patch(Builtin.Role, role, { type: "merge", patch: { rules: fewer } })
         const collector = yield* Collector.serve
-        const operator = yield* Installation.start({ name: release, namespace }, collector.variables)
+        const operator = yield* Installation.start({ name: release, namespace }, { env: collector.variables })
         const without = yield* operator.ready(({ text }) => text.includes("Forbidden"))
         yield* client.patch(Builtin.Role, role, { type: "merge", patch: { rules } })
         yield* operator.ready(({ isOk }) => isOk)

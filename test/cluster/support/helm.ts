@@ -1,4 +1,4 @@
-/** The real helm, on the chart of this repository. */
+/** The real helm, on the charts of this repository. */
 import { execFile, execFileSync } from "node:child_process"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -6,7 +6,11 @@ import * as Cluster from "@berth/testing/Cluster"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect } from "effect"
 
-export const chart = fileURLToPath(new URL("../../../charts/berth-operator", import.meta.url))
+const folderOf = (chart: string) => fileURLToPath(new URL(`../../../charts/${chart}`, import.meta.url))
+
+/** Of the operator, and of the database provider. */
+export const chart = folderOf("berth-operator")
+export const providerChart = folderOf("berth-db-provider")
 
 const build = fileURLToPath(new URL("../../cd/binaries/build.sh", import.meta.url))
 

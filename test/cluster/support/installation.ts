@@ -1,4 +1,4 @@
-/** An operator that helm has installed, run as a process of this machine: a control plane without nodes runs no Deployment. */
+/** A program that helm has installed, run as a process of this machine: a control plane without nodes runs no Deployment. */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import { Effect, Schedule, Schema } from "effect"
@@ -34,14 +34,22 @@ const programOf = Effect.fnUntraced(function* (deployment: Accounts.Account, pod
   return { account, args, variables: Object.fromEntries(variables) }
 })
 
-/** Runs it with the credentials of its ServiceAccount, and waits until it serves health. `env` goes over the Deployment's. */
+/** What is run in place of the image, with what it is told besides. */
+export interface Program {
+  readonly command?: typeof berth.sources
+  readonly args?: ReadonlyArray<string>
+  /** Goes over the variables of the Deployment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs it with the credentials of its ServiceAccount, and waits until it serves health. Default: the operator. */
 export const start = Effect.fnUntraced(function* (
   deployment: Accounts.Account,
-  env: Readonly<Record<string, string>> = {}
+  { args: more = [], command = berth.sources, env = {} }: Program = {}
 ) {
   const { account, args, variables } = yield* programOf(deployment, `${deployment.name}-0`)
   const place = ["--kubeconfig", yield* Accounts.kubeconfig(account), "--listen", "127.0.0.1:0"]
-  const operator = yield* berth.start([...args, ...place], { env: { ...variables, ...env } })
+  const operator = yield* berth.start([...args, ...place, ...more], { command, env: { ...variables, ...env } })
   const [, address = ""] = yield* operator.says(/health and metrics are on ([^\s"]+)/u)
   const read = (path: string) =>
     Effect.promise(async () => {

@@ -1,14 +1,19 @@
-/** Objects as they stand in YAML, of the kinds that the chart and the quickstart have. */
+/** Objects as they stand in YAML, of the kinds that the charts and the quickstart have. */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
+import { Consumer } from "@berth/db-provider/Consumer"
+import { Shard } from "@berth/db-provider/Shard"
 import { Environment } from "@berth/shared-components/Environment"
 import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplate"
 import { SharedComponent } from "@berth/shared-components/SharedComponent"
 import { SharedComponentProvider } from "@berth/shared-components/SharedComponentProvider"
 import { Effect, Option } from "effect"
 import { parseAllDocuments } from "yaml"
+
+const admission = (kind: string, plural: string) =>
+  ResourceType.make({ group: "admissionregistration.k8s.io", version: "v1", kind, plural, scope: "Cluster" })
 
 const types: ReadonlyArray<ResourceType.ResourceType> = [
   Builtin.CustomResourceDefinition,
@@ -21,6 +26,8 @@ const types: ReadonlyArray<ResourceType.ResourceType> = [
   Builtin.Deployment,
   Builtin.Service,
   Builtin.NetworkPolicy,
+  admission("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
+  admission("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
   ResourceType.make({
     group: "policy",
     version: "v1",
@@ -31,7 +38,9 @@ const types: ReadonlyArray<ResourceType.ResourceType> = [
   Environment,
   EnvironmentTemplate,
   SharedComponent,
-  SharedComponentProvider
+  SharedComponentProvider,
+  Consumer,
+  Shard
 ]
 
 export interface Manifest extends KubeObject {

@@ -3,15 +3,15 @@ import type { Access } from "@berth/kube/Access"
 import * as Collector from "../../../packages/operator/test/support/collector.ts"
 
 /** The namespaces that an operator has; every other one is an environment's. */
-export interface Places {
-  readonly managementNamespace: string
-  readonly sharedNamespace: string
-}
+export type Places = Readonly<Record<"managementNamespace" | "sharedNamespace", string>>
 
-const place = ({ managementNamespace, sharedNamespace }: Places, namespace: unknown): string => {
-  if (namespace === managementNamespace) return "management"
-  return namespace === sharedNamespace ? "shared" : "cluster"
-}
+/** The namespaces of a program by their names, such as `managementNamespace`; everything else is said of the cluster. */
+type Named = Readonly<Record<string, string>>
+
+const place = (places: Named, namespace: unknown): string =>
+  Object.entries(places)
+    .find(([, name]) => name === namespace)?.[0]
+    .replace(/Namespace$/u, "") ?? "cluster"
 
 /** As kubectl and the traces write it: `slices.berth.dev/status`. */
 const qualified = ({ group, resource }: Access): string => {
@@ -22,7 +22,7 @@ const qualified = ({ group, resource }: Access): string => {
 const unique = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted()
 
 /** Such as `management: patch slices.berth.dev/status`, each once. */
-export const declared = (all: ReadonlyArray<Access>, places: Places): ReadonlyArray<string> =>
+export const declared = (all: ReadonlyArray<Access>, places: Named): ReadonlyArray<string> =>
   unique(
     all.flatMap((access) =>
       access.verbs.map((verb) => `${place(places, access.namespace)}: ${verb} ${qualified(access)}`)
@@ -37,7 +37,7 @@ interface Request {
   readonly line: (verb: string) => string
 }
 
-const requests = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<Request> =>
+const requests = (spans: ReadonlyArray<Collector.Span>, places: Named): ReadonlyArray<Request> =>
   spans.flatMap((span) => {
     const attributes = Collector.attributes(span)
     const resource = attributes["k8s.resource"]
@@ -53,7 +53,7 @@ const requests = (spans: ReadonlyArray<Collector.Span>, places: Places): Readonl
  * The same of what was asked. Where an apply has made the object, the server asked for the right to create it; and who watches may have
  * to list, on a server without streaming lists.
  */
-export const asked = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<string> =>
+export const asked = (spans: ReadonlyArray<Collector.Span>, places: Named): ReadonlyArray<string> =>
   unique(
     requests(spans, places).flatMap(({ line, status, verb }) => {
       const implied = verb === "watch" ? ["list"] : verb === "patch" && status === 201 ? ["create"] : []
@@ -62,5 +62,5 @@ export const asked = (spans: ReadonlyArray<Collector.Span>, places: Places): Rea
   )
 
 /** What the operator had no right to. */
-export const refused = (spans: ReadonlyArray<Collector.Span>, places: Places): ReadonlyArray<string> =>
+export const refused = (spans: ReadonlyArray<Collector.Span>, places: Named): ReadonlyArray<string> =>
   unique(requests(spans, places).flatMap(({ line, status, verb }) => (status === 403 ? [line(verb)] : [])))
