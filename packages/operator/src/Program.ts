@@ -25,14 +25,15 @@ import { version } from "./internal/version.ts"
 export const run = (configuration: Configuration): Effect.Effect<void, Program.ProgramError> => {
   const { deployment, instance, managementNamespace, sharedNamespace } = configuration
   const settings = Layer.succeed(Settings, { managementNamespace, sharedNamespace, deployment, instance })
-  return Program.run({
+  const program = Program.layer({
     name: "berth-operator",
     version,
     reporter: "berth.dev/operator",
     namespace: managementNamespace,
-    settings: configuration,
-    leader: Effect.flatMap(Controllers.all, Program.controllers).pipe(
-      Effect.provide(Layer.merge(Layer.provideMerge(Controllers.layer, settings), DatabaseProviderBackend.layer))
-    )
+    settings: configuration
   })
+  const leader = Effect.flatMap(Controllers.all, Program.controllers).pipe(
+    Effect.provide(Layer.merge(Layer.provideMerge(Controllers.layer, settings), DatabaseProviderBackend.layer))
+  )
+  return Program.run({ leader }).pipe(Effect.provide(program))
 }
