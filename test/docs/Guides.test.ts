@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Metrics from "@berth/kube/Metrics"
+import * as DatabaseProviderBackend from "@berth/operator/DatabaseProviderBackend"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
@@ -190,6 +191,7 @@ describe("The guides", () => {
     capsule: Capsules.Reasons,
     slice_secrets: SliceSecrets.Reasons,
     script: ScriptJob.Reasons,
+    database_provider: DatabaseProviderBackend.Reasons,
     consumer: Consumers.Reasons,
     kubernetes: KubeFailure.Reasons,
     object: ObjectProvisioner.Reasons,
@@ -212,7 +214,7 @@ describe("The guides", () => {
   /** Of what the operator does not use: they are in the guides to that. */
   const elsewhere = ["application", "cd_driver", "remote_cluster"]
   it("has every vocabulary that the operator's packages declare", () => {
-    const declared = ["provisioners", "shared-components"].flatMap((name) =>
+    const declared = ["provisioners", "shared-components", "operator"].flatMap((name) =>
       sources(name).flatMap((source) =>
         [...source.matchAll(/^export const \w+ = (?:Disposition\.)?vocabulary\("(\w+)"/gmu)].map(
           ([, found = ""]) => found

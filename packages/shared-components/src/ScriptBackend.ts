@@ -9,7 +9,7 @@
  *
  * @since 0.1.0
  */
-import * as Disposition from "@berth/provisioners/Disposition"
+import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import { Effect, Option } from "effect"
 import * as Capsules from "./Capsules.ts"
@@ -27,18 +27,6 @@ import type { Offer, Services, SliceBackend, Work } from "./SliceBackend.ts"
 type Step<A> = Effect.fn.Return<A, Disposition.ProvisionError, Services>
 
 /**
- * Why scripts cannot serve a slice.
- *
- * @category vocabularies
- * @since 0.1.0
- */
-export const Reasons = Disposition.vocabulary("scripts", {
-  no_instance: Disposition.userActionRequired(
-    "The provider {provider} names no instance that its scripts could work at: use external."
-  )
-})
-
-/**
  * The backend.
  *
  * @category constructors
@@ -50,7 +38,7 @@ export const backend: SliceBackend = {
     provider: SharedComponentProvider
   ): Step<void> {
     const { external } = provider.spec
-    if (external === undefined) return yield* Reasons.no_instance({ provider: provider.metadata.name })
+    if (external === undefined) return yield* Capsules.Reasons.unsupported_backend({ provider: provider.metadata.name })
     const { sharedNamespace } = yield* Settings
     const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
     const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
