@@ -114,14 +114,35 @@ export const ensure = Effect.fn("Credentials.ensure")(function* (
  * @category operations
  * @since 0.1.0
  */
-export const make: (
+export const make = Effect.fn("Credentials.make")(function* (
   databaseName: string,
   namespace: string
-) => Effect.Effect<Redacted.Redacted, ProvisionError, Client> = Effect.fn("Credentials.make")(function* (
+): Effect.fn.Return<Redacted.Redacted, ProvisionError, Client> {
+  return yield* write(databaseName, namespace, Redacted.make(yield* Names.password))
+})
+
+/**
+ * Keeps a password that a tenant has, unless there is one for it already.
+ *
+ * **Errors**: `name_taken`, and those of the cluster.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const keep = Effect.fn("Credentials.keep")(function* (
   databaseName: string,
-  namespace: string
-) {
-  const password = yield* Names.password
+  namespace: string,
+  password: Redacted.Redacted
+): Effect.fn.Return<void, ProvisionError, Client> {
+  const found = yield* read(databaseName, namespace)
+  if (Option.isNone(found)) yield* write(databaseName, namespace, password)
+})
+
+const write = (
+  databaseName: string,
+  namespace: string,
+  password: Redacted.Redacted
+): Effect.Effect<Redacted.Redacted, ProvisionError, Client> => {
   const metadata = {
     name: Names.credentials(databaseName),
     namespace,
@@ -129,15 +150,14 @@ export const make: (
     annotations: { [tenantAnnotation]: databaseName },
     finalizers: [Consent.finalizer]
   }
-  const data = { [key]: Buffer.from(password, "utf8").toString("base64") }
-  const created = Client.use((client) => client.create(Builtin.Secret, { metadata, type: "Opaque", data }))
-  return yield* created.pipe(
-    Effect.as(Redacted.make(password)),
+  const data = { [key]: Buffer.from(Redacted.value(password), "utf8").toString("base64") }
+  return Client.use((client) => client.create(Builtin.Secret, { metadata, type: "Opaque", data })).pipe(
+    Effect.as(password),
     KubeFailure.classified,
     // Whoever was faster made the one that counts.
     Effect.catchIf(KubeFailure.Reasons.already_exists.is, () => ensure(databaseName, namespace))
   )
-})
+}
 
 /**
  * Removes it, once the tenant is dropped.

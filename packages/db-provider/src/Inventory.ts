@@ -10,6 +10,7 @@
  * @since 0.1.0
  */
 import { Effect, Option, Schema } from "effect"
+import * as Canary from "./Canary.ts"
 import type { Connection } from "./Connector.ts"
 import type { PostgresError } from "./PostgresError.ts"
 import * as Registry from "./Registry.ts"
@@ -78,8 +79,11 @@ const entriesAfter = (
       : Effect.map(entriesAfter(connection, last.databaseName), (rest) => [...page, ...rest])
   })
 
+/** The provider's own tenant has no record. */
+const isCanary = ({ consumer }: Registry.Entry) => (consumer === Canary.owner.consumer ? "canaries" : "entries")
+
 /**
- * Takes stock of a shard.
+ * Takes stock of a shard; the provider's own tenant does not count.
  *
  * @category operations
  * @since 0.1.0
@@ -88,8 +92,11 @@ export const take = Effect.fn("Inventory.take")(function* (
   connection: Connection
 ): Effect.fn.Return<Stock, PostgresError> {
   const [found] = yield* connection.query(names, Names)
-  const entries = yield* entriesAfter(connection, "")
-  return { databases: new Set(found?.databases), roles: new Set(found?.roles), entries }
+  const all = yield* entriesAfter(connection, "")
+  const { canaries = [], entries = [] } = Object.groupBy(all, isCanary)
+  const own = canaries.flatMap(({ databaseName, roleName }) => [databaseName, roleName])
+  const others = (names: ReadonlyArray<string> = []) => new Set(names.filter((name) => !own.includes(name)))
+  return { databases: others(found?.databases), roles: others(found?.roles), entries }
 })
 
 /**

@@ -14,7 +14,8 @@
  * - K22: whoever ends in good order gives leadership back.
  * - K10: what either part writes is told to the caches, so that no pass reads what was before it.
  * - K29: with OTEL_EXPORTER_OTLP_ENDPOINT, traces, metrics and logs go to a collector; without it nothing does.
- * - K30: health and metrics are served, and caches filled, whether or not this process leads.
+ * - K30: health and metrics are served, and caches filled, whether or not this process leads. It is not ready before each of its parts
+ *   has started, and from when it is asked to end.
  *
  * **Caveats**
  * - What is provided around {@link run}, for both parts, has the client of every replica: there may be lookups in caches, and nothing that
@@ -218,26 +219,36 @@ export const run = <EL, RL, EE = never, RE = never>(
   Effect.gen(function* () {
     const program = yield* Program
     const { listen = { host: "0.0.0.0", port: 8080 } } = program.settings ?? {}
-    const started = yield* starting
+    const state = yield* lifecycle
     const port = yield* HealthServer.serve(listen)
     yield* Effect.logInfo(`health and metrics are on ${listen.host}:${port}`)
     // It ends by itself only where leadership is lost.
-    yield* Effect.raceFirst(lead(parts.leader, program, started), replicate(parts.everywhere, started))
+    yield* Effect.raceAllFirst([
+      // The first to be interrupted: before anything ends, nobody is sent here any more.
+      Effect.onInterrupt(Effect.never, () => state.stopping),
+      lead(parts.leader, program, state),
+      replicate(parts.everywhere, state)
+    ])
     return yield* new LeadershipLost({ lease: `${program.namespace}/${leaseOf(program)}` })
   }).pipe(Effect.scoped)
 
 type Part = "the controllers" | "what runs on every replica"
 
-/** Until its parts have registered checks of their own, the program is not ready. */
-const starting = Effect.gen(function* () {
+/** Until its parts have registered checks of their own, and from when it is to end, the program is not ready. */
+const lifecycle = Effect.gen(function* () {
   const waiting = new Set<Part>(["the controllers", "what runs on every replica"])
-  const problem = Effect.sync(() =>
-    waiting.size === 0 ? Option.none() : Option.some(`waits for ${[...waiting].join(" and for ")}`)
-  )
-  yield* Health.use(({ register }) => register("ready", { name: "start", problem }))
-  return (part: Part) => Effect.sync(() => void waiting.delete(part))
+  let isStopping = false
+  const problem = Effect.sync(() => {
+    if (isStopping) return Option.some("is stopping")
+    return waiting.size === 0 ? Option.none() : Option.some(`waits for ${[...waiting].join(" and for ")}`)
+  })
+  yield* Health.use(({ register }) => register("ready", { name: "program", problem }))
+  return {
+    started: (part: Part) => Effect.sync(() => void waiting.delete(part)),
+    stopping: Effect.sync(() => void (isStopping = true))
+  }
 })
-type Started = Effect.Success<typeof starting>
+type Lifecycle = Effect.Success<typeof lifecycle>
 
 /** What one part provides is not what the other one has, whichever layer it is made by. */
 const apart = { local: true }
@@ -245,7 +256,7 @@ const apart = { local: true }
 const lead = <E, R>(
   leader: Effect.Effect<void, E, R>,
   { name, reporter = name, settings }: Options,
-  started: Started
+  { started }: Lifecycle
 ): Effect.Effect<void, E, Caches.Caches | Client.Client | Exclude<R, Leading>> => {
   const how = Layer.effect(
     Lead,
@@ -265,7 +276,7 @@ const lead = <E, R>(
 /** Of a program that takes part in no election. */
 const always = Effect.succeed<Operator.Leadership>({ lost: Effect.never })
 
-const replicate = <E, R>(everywhere: Layer.Layer<never, E, R> | undefined, started: Started) => {
+const replicate = <E, R>(everywhere: Layer.Layer<never, E, R> | undefined, { started }: Lifecycle) => {
   const layer: Layer.Layer<never, E, R> = everywhere ?? Layer.empty
   return Effect.andThen(started("what runs on every replica"), Effect.never).pipe(
     Effect.provide(Layer.provide(layer, Caches.observedClient), apart)

@@ -176,9 +176,31 @@ describe("Program", () => {
       yield* Deferred.await(ready)
 
       assert.deepStrictEqual(seen, [
-        [["start", "waits for the controllers and for what runs on every replica"]],
-        [["start", "waits for what runs on every replica"]]
+        [["program", "waits for the controllers and for what runs on every replica"]],
+        [["program", "waits for what runs on every replica"]]
       ])
+    }).pipe(Effect.scoped, Effect.provide(cluster))
+  )
+
+  it.live("K30: it is not ready any more from when it is asked to end", () =>
+    Effect.gen(function* () {
+      const seen: Array<unknown> = []
+      const [serving, asked] = yield* Effect.all([Deferred.make(), Deferred.make()])
+      // What closes last is asked first, and sees what whoever sends traffic here would see.
+      const look = Effect.flatMap(notReady, (checks) => Effect.sync(() => void seen.push(checks)))
+      const close = Effect.andThen(Deferred.await(asked), look)
+      const everywhere = Layer.effectDiscard(
+        Effect.flatMap(Effect.context<Health>(), (context) =>
+          Effect.acquireRelease(Deferred.succeed(serving, undefined), () => Effect.provideContext(close, context))
+        )
+      )
+      const leader = Effect.onInterrupt(Effect.never, () => Deferred.succeed(asked, undefined))
+
+      const program = yield* Effect.forkScoped(run({ leader, everywhere }))
+      yield* Deferred.await(serving)
+      yield* Fiber.interrupt(program)
+
+      assert.deepStrictEqual(seen, [[["program", "is stopping"]]])
     }).pipe(Effect.scoped, Effect.provide(cluster))
   )
 

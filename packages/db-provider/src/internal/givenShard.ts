@@ -1,0 +1,130 @@
+/** The shard that a command is about: of the cluster, or of a manifest that is in no cluster yet. */
+import { readFile } from "node:fs/promises"
+import { text as readAll } from "node:stream/consumers"
+import * as Builtin from "@berth/kube/Builtin"
+import { Client } from "@berth/kube/Client"
+import type { ConnectionError } from "@berth/kube/ConnectionError"
+import type { KubeError } from "@berth/kube/KubeError"
+import { Data, Effect, Option, Redacted } from "effect"
+import { Flag } from "effect/cli"
+import { parse } from "yaml"
+import { place } from "../Configuration.ts"
+import { Shard } from "../Shard.ts"
+import * as ShardServer from "../ShardServer.ts"
+import * as cluster from "./cluster.ts"
+
+/** The call cannot be carried out as it is. */
+export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
+  override get message() {
+    return this.problem
+  }
+}
+
+export const flags = {
+  shard: Flag.String("shard").pipe(
+    Flag.withDescription("A Shard of the cluster, by its name. Its password is in the Secret that it names."),
+    Flag.optional
+  ),
+  file: Flag.String("file").pipe(
+    Flag.withAlias("f"),
+    Flag.withDescription("The manifest of a Shard, in no cluster yet; - is standard input."),
+    Flag.optional
+  ),
+  passwordEnv: Flag.String("password-env").pipe(
+    Flag.withMetavar("VARIABLE"),
+    Flag.withDescription("With --file: the provisioner's password is in this environment variable."),
+    Flag.optional
+  ),
+  passwordFile: Flag.String("password-file").pipe(
+    Flag.withDescription("With --file: the provisioner's password is in this file."),
+    Flag.optional
+  ),
+  ...place
+}
+
+export interface Given {
+  readonly shard: Option.Option<string>
+  readonly file: Option.Option<string>
+  readonly passwordEnv: Option.Option<string>
+  readonly passwordFile: Option.Option<string>
+  readonly namespace: string
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+}
+
+/** What people put into a file often ends in a line break, which no password has. */
+const withoutEnd = (text: string): string => text.replace(/\r?\n$/u, "")
+
+const read = (path: string) =>
+  Effect.tryPromise({
+    try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
+    catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
+  })
+
+/** What the API server would add. */
+const notStored = { uid: "not-stored", resourceVersion: "0" }
+
+const ofManifest = Effect.fnUntraced(function* (path: string) {
+  const text = yield* read(path)
+  const document = yield* Effect.try({
+    try: (): unknown => parse(text),
+    catch: () => new UsageError({ problem: `${path} is not YAML` })
+  })
+  const metadata = isObject(document) && isObject(document["metadata"]) ? document["metadata"] : {}
+  return yield* Effect.mapError(
+    Shard.decode({ ...(isObject(document) ? document : {}), metadata: { ...metadata, ...notStored } }),
+    ({ message }) => new UsageError({ problem: `${path} is not the manifest of a Shard: ${message}` })
+  )
+})
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }: Given) {
+  if (Option.isSome(passwordFile)) return Redacted.make(withoutEnd(yield* read(passwordFile.value)))
+  const variable = Option.getOrElse(passwordEnv, () => "")
+  if (variable === "")
+    return yield* new UsageError({ problem: "give the password with --file: by --password-env or --password-file" })
+  const password = process.env[variable] ?? ""
+  if (password === "") return yield* new UsageError({ problem: `the variable ${variable} is not set` })
+  return Redacted.make(password)
+})
+
+/** The password of a Shard of the cluster. */
+export const passwordOf = Effect.fnUntraced(function* (
+  { metadata, spec }: Shard,
+  namespace: string
+): Effect.fn.Return<Redacted.Redacted, KubeError | UsageError, Client> {
+  const { key, name } = spec.provisionerSecretRef
+  const problem = `the Secret ${namespace}/${name}, which Shard ${metadata.name} names, is not there or has no key ${key}`
+  const secret = yield* Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
+    Effect.catchTag("NotFound", () => Effect.fail(new UsageError({ problem })))
+  )
+  const password = withoutEnd(Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8"))
+  return password === "" ? yield* new UsageError({ problem }) : Redacted.make(password)
+})
+
+/** A Shard of the cluster. */
+export const named = Effect.fnUntraced(function* (name: string) {
+  const raw = yield* Client.use((client) => client.get(Shard, { name }))
+  return yield* Effect.mapError(
+    Shard.decode(raw),
+    ({ message }) => new UsageError({ problem: `Shard ${name} cannot be read: ${message}` })
+  )
+})
+
+export const settings = Effect.fnUntraced(function* (
+  given: Given
+): Effect.fn.Return<ShardServer.Settings, ConnectionError | KubeError | UsageError> {
+  const { file, namespace, shard } = given
+  if (Option.isSome(file)) {
+    if (Option.isSome(shard)) return yield* new UsageError({ problem: "give either --shard or --file, not both" })
+    const manifest = yield* ofManifest(file.value)
+    return ShardServer.settingsOf(manifest, yield* passwordGiven(given))
+  }
+  if (Option.isNone(shard)) return yield* new UsageError({ problem: "give --shard NAME, or --file FILE" })
+  const found = Effect.flatMap(named(shard.value), (it) =>
+    Effect.map(passwordOf(it, namespace), (password) => ShardServer.settingsOf(it, password))
+  )
+  return yield* Effect.provide(found, cluster.client(given))
+})

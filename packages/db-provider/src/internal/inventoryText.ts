@@ -1,0 +1,46 @@
+/** What `inventory` prints: a line for each shard, and one for each thing that does not fit. */
+import { DateTime, Option } from "effect"
+import type { Outcome } from "../Adoption.ts"
+import type { Difference, Recorded, Stock } from "../Inventory.ts"
+import type { Entry } from "../Registry.ts"
+
+interface Look {
+  readonly stock: Stock
+  readonly recorded: ReadonlyArray<Recorded>
+  readonly differences: ReadonlyArray<Difference>
+}
+
+const meaning: Record<Difference["kind"], string> = {
+  unrecorded: "has no record: --adopt makes one",
+  unregistered: "is called like a tenant's, and is nobody's",
+  incomplete: "lacks its database or its role",
+  missing: "has a record, and is not on the shard",
+  open: "is open, and should be closed",
+  closed: "is closed, and should be open"
+}
+
+const whose = ({ closedAt, consumer, externalId }: Entry): string => {
+  const since = Option.match(closedAt, { onNone: () => "", onSome: (at) => `, closed ${DateTime.formatIso(at)}` })
+  return ` (${consumer}/${externalId}${since})`
+}
+
+const line = ({ entry, kind, name }: Difference): string =>
+  `  ${name}${Option.match(entry, { onNone: () => "", onSome: whose })} ${meaning[kind]}`
+
+export const ofShard = (shard: string, { differences, recorded, stock }: Look): string =>
+  [
+    `${shard}: ${stock.databases.size} databases, ${stock.entries.length} registered, ${recorded.length} recorded, ` +
+      (differences.length === 0 ? "all of which fits" : `${differences.length} that do not fit`),
+    ...differences.map(line)
+  ].join("\n")
+
+const became: Record<Outcome | "consumer_missing", string> = {
+  adopted: "adopted",
+  password_lost: "left: its Secret is nowhere; --reset-passwords gives it a new one, and locks its users out",
+  taken: "left: there is another record for the same consumer and id",
+  changed: "left: the registry gave it to another record meanwhile",
+  consumer_missing: "left: there is no Consumer of this name"
+}
+
+export const outcome = (entry: Entry, of: Outcome | "consumer_missing"): string =>
+  `  ${entry.databaseName}${whose(entry)} ${became[of]}`
