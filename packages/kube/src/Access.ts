@@ -18,9 +18,19 @@ import type { ResourceType } from "./ResourceType.ts"
  * @category models
  * @since 0.1.0
  */
-export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete"
+export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "bind" | "impersonate"
 
-const order: ReadonlyArray<Verb> = ["get", "list", "watch", "create", "update", "patch", "delete"]
+const order: ReadonlyArray<Verb> = [
+  "get",
+  "list",
+  "watch",
+  "create",
+  "update",
+  "patch",
+  "delete",
+  "bind",
+  "impersonate"
+]
 
 /**
  * @category models
@@ -34,6 +44,8 @@ export interface Access {
   readonly verbs: ReadonlyArray<Verb>
   /** Absent: in every namespace, or of a kind that lives in none. */
   readonly namespace?: string | undefined
+  /** Only objects of these names. Absent: all of them. */
+  readonly names?: ReadonlyArray<string> | undefined
 }
 
 /**
@@ -54,10 +66,19 @@ export const to = (
   { group, plural }: ResourceType,
   verbs: ReadonlyArray<Verb>,
   {
+    names,
     namespace,
     subresource
-  }: { readonly namespace?: string | undefined; readonly subresource?: "status" | "scale" | undefined } = {}
-): Access => ({ group, resource: subresource === undefined ? plural : `${plural}/${subresource}`, verbs, namespace })
+  }: Pick<Access, "names" | "namespace"> & {
+    readonly subresource?: "status" | "scale" | undefined
+  } = {}
+): Access => ({
+  group,
+  resource: subresource === undefined ? plural : `${plural}/${subresource}`,
+  verbs,
+  namespace,
+  ...(names === undefined ? {} : { names })
+})
 
 /**
  * What a cache needs: to list where the server offers no streaming lists, and to watch, in each of its namespaces.
@@ -72,6 +93,9 @@ export const ofCache = (definition: Cache.AnyDefinition): ReadonlyArray<Access> 
     )
   )
 
+const keyOf = ({ group, names = [], resource }: Access, namespace: string): string =>
+  JSON.stringify([namespace, group, resource, ...names])
+
 /**
  * The same, where each resource is there once for each namespace, with all of its verbs, in a stable order. What is allowed in every
  * namespace is not said again for one.
@@ -82,11 +106,11 @@ export const ofCache = (definition: Cache.AnyDefinition): ReadonlyArray<Access> 
 export const merged = (all: Iterable<Access>): ReadonlyArray<Access> => {
   const found = new Map<string, Access>()
   for (const each of all) {
-    const key = JSON.stringify([each.namespace ?? "", each.group, each.resource])
+    const key = keyOf(each, each.namespace ?? "")
     found.set(key, { ...each, verbs: [...(found.get(key)?.verbs ?? []), ...each.verbs] })
   }
   const everywhere = (access: Access) =>
-    access.namespace === undefined ? [] : (found.get(JSON.stringify(["", access.group, access.resource]))?.verbs ?? [])
+    access.namespace === undefined ? [] : (found.get(keyOf(access, ""))?.verbs ?? [])
   return [...found]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([, access]) => ({
@@ -94,6 +118,13 @@ export const merged = (all: Iterable<Access>): ReadonlyArray<Access> => {
       verbs: order.filter((verb) => access.verbs.includes(verb) && !everywhere(access).includes(verb))
     }))
     .filter(({ verbs }) => verbs.length > 0)
+}
+
+interface Grown {
+  readonly apiGroups: [string]
+  readonly resources: Array<string>
+  readonly resourceNames?: Array<string>
+  readonly verbs: Array<Verb>
 }
 
 /**
@@ -112,14 +143,12 @@ export const merged = (all: Iterable<Access>): ReadonlyArray<Access> => {
  * @since 0.1.0
  */
 export const rules = (all: Iterable<Access>, namespace?: string): ReadonlyArray<Rule> => {
-  const found = new Map<
-    string,
-    { readonly apiGroups: [string]; readonly resources: Array<string>; verbs: Array<Verb> }
-  >()
-  for (const { group, resource, verbs } of merged(all).filter((access) => access.namespace === namespace)) {
-    const key = JSON.stringify([group, verbs])
+  const found = new Map<string, Grown>()
+  for (const { group, names, resource, verbs } of merged(all).filter((access) => access.namespace === namespace)) {
+    const key = JSON.stringify([group, verbs, names])
     const rule = found.get(key)
-    if (rule === undefined) found.set(key, { apiGroups: [group], resources: [resource], verbs: [...verbs] })
+    const named = names === undefined ? {} : { resourceNames: [...names] }
+    if (rule === undefined) found.set(key, { apiGroups: [group], resources: [resource], ...named, verbs: [...verbs] })
     else rule.resources.push(resource)
   }
   return [...found.values()]

@@ -50,6 +50,25 @@ describe("Access", () => {
     )
   })
 
+  it("to objects of some names is a rule of its own, whatever else may be done with the others", () => {
+    const all = [
+      Access.to(Builtin.ServiceAccount, ["impersonate"], { names: ["bot"] }),
+      Access.to(Builtin.ClusterRole, ["bind"], { names: ["small"] }),
+      Access.to(Builtin.ServiceAccount, ["get"])
+    ]
+
+    assert.deepStrictEqual(Access.rules(all), [
+      { apiGroups: [""], resources: ["serviceaccounts"], resourceNames: ["bot"], verbs: ["impersonate"] },
+      { apiGroups: [""], resources: ["serviceaccounts"], verbs: ["get"] },
+      {
+        apiGroups: ["rbac.authorization.k8s.io"],
+        resources: ["clusterroles"],
+        resourceNames: ["small"],
+        verbs: ["bind"]
+      }
+    ])
+  })
+
   it("to everything is not given again for one namespace", () => {
     const all = [
       Access.to(Builtin.Secret, ["get", "list"]),

@@ -10,6 +10,7 @@ import type { Access } from "@berth/kube/Access"
 import * as Events from "@berth/kube/Events"
 import * as LeaderElection from "@berth/kube/LeaderElection"
 import * as Controllers from "@berth/shared-components/Controllers"
+import * as CdDrivers from "./CdDrivers.ts"
 import type { Configuration } from "./Configuration.ts"
 
 /**
@@ -27,8 +28,25 @@ import type { Configuration } from "./Configuration.ts"
  * @category access
  * @since 0.1.0
  */
-export const all = (places: Pick<Configuration, "managementNamespace" | "sharedNamespace">): ReadonlyArray<Access> => {
+export const all = (places: Places): ReadonlyArray<Access> => {
+  const { argocdNamespace = "argocd", cdDriver = "helm", fluxNamespace = "flux-system" } = places
   const namespace = places.managementNamespace
-  // Every object that Events are about is there, the Lease of the leader too.
-  return [...Controllers.access(places), ...Events.access({ namespace }), ...LeaderElection.access({ namespace })]
+  return [
+    ...Controllers.access(places),
+    ...CdDrivers.access({ argocdNamespace, cdDriver, fluxNamespace }),
+    // Every object that Events are about is there, the Lease of the leader too.
+    ...Events.access({ namespace }),
+    ...LeaderElection.access({ namespace })
+  ]
 }
+
+/**
+ * The settings that make a difference. Absent: their defaults.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Places
+  extends
+    Pick<Configuration, "managementNamespace" | "sharedNamespace">,
+    Partial<Pick<Configuration, "argocdNamespace" | "cdDriver" | "deployerRole" | "fluxNamespace">> {}

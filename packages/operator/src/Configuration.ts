@@ -7,6 +7,12 @@
  * | `--management-namespace` | `BERTH_MANAGEMENT_NAMESPACE` | `berth-system` | where the kinds, Leases, ledgers and kept bindings are |
  * | `--shared-namespace` | `BERTH_SHARED_NAMESPACE` | `berth-shared` | where instances' Secrets are and Jobs run |
  * | `--deployment` | `BERTH_DEPLOYMENT` | `berth-operator` | the same for every replica of this installation |
+ * | `--cd-driver` | `BERTH_CD_DRIVER` | `helm` | what deploys charts: `helm`, `flux` or `argocd` |
+ * | `--helm` | `BERTH_HELM` | `helm` | the program helm, 3.18 or newer: its name or path |
+ * | `--flux-namespace` | `BERTH_FLUX_NAMESPACE` | `flux-system` | where HelmReleases and their sources are |
+ * | `--argocd-namespace` | `BERTH_ARGOCD_NAMESPACE` | `argocd` | Argo CD's own namespace |
+ * | `--argocd-inline-secrets` | `BERTH_ARGOCD_INLINE_SECRETS` | `false` | puts secret values into Applications, where whoever may read those reads them; without it charts that have any are refused |
+ * | `--deployer-role` | `BERTH_DEPLOYER_ROLE` | `berth-deployer` | the ClusterRole that charts have in their namespace |
  * | `--instance` | `BERTH_INSTANCE` | the host's name | of this process alone; in a Pod, the Pod's name |
  * | `--kubeconfig` | `BERTH_KUBECONFIG` | in-cluster, else as kubectl finds it | the cluster |
  * | `--context` | `BERTH_CONTEXT` | the current one | which context of the kubeconfig |
@@ -23,6 +29,7 @@
  * @since 0.1.0
  */
 import * as Flags from "@berth/kube/Flags"
+import * as Deployer from "@berth/shared-components/Deployer"
 
 /**
  * @category models
@@ -32,7 +39,20 @@ export interface Configuration extends Flags.Chosen {
   readonly managementNamespace: string
   readonly sharedNamespace: string
   readonly deployment: string
+  readonly cdDriver: CdDriverName
+  readonly helm: string
+  readonly fluxNamespace: string
+  readonly argocdNamespace: string
+  readonly argocdInlineSecrets: boolean
+  readonly deployerRole: string
 }
+
+const cdDrivers = ["helm", "flux", "argocd"] as const
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type CdDriverName = (typeof cdDrivers)[number]
 
 const make = Flags.withPrefix("BERTH")
 
@@ -54,6 +74,21 @@ export const flags = {
   deployment: make.label("deployment", {
     fallback: "berth-operator",
     description: "The same for every replica and restart of this installation."
+  }),
+  cdDriver: make.choice("cd-driver", cdDrivers, "helm"),
+  helm: make.text("helm", { fallback: "helm", description: "The program helm: its name or path." }),
+  fluxNamespace: make.label("flux-namespace", {
+    fallback: "flux-system",
+    description: "Where HelmReleases and their sources are."
+  }),
+  argocdNamespace: make.label("argocd-namespace", { fallback: "argocd", description: "Argo CD's own namespace." }),
+  argocdInlineSecrets: make.boolean("argocd-inline-secrets", {
+    fallback: false,
+    description: "Puts secret values into Applications, where whoever may read those reads them."
+  }),
+  deployerRole: make.text("deployer-role", {
+    fallback: Deployer.role,
+    description: "The ClusterRole that charts have in their namespace."
   }),
   ...make.program("berth-operator")
 }

@@ -10,6 +10,7 @@ import * as Program from "@berth/kube/Program"
 import * as Controllers from "@berth/shared-components/Controllers"
 import { Settings } from "@berth/shared-components/Settings"
 import { Effect, Layer } from "effect"
+import * as CdDrivers from "./CdDrivers.ts"
 import type { Configuration } from "./Configuration.ts"
 import * as DatabaseProviderBackend from "./DatabaseProviderBackend.ts"
 import { version } from "./internal/version.ts"
@@ -23,8 +24,8 @@ import { version } from "./internal/version.ts"
  * @since 0.1.0
  */
 export const run = (configuration: Configuration): Effect.Effect<void, Program.ProgramError> => {
-  const { deployment, instance, managementNamespace, sharedNamespace } = configuration
-  const settings = Layer.succeed(Settings, { managementNamespace, sharedNamespace, deployment, instance })
+  const { deployerRole, deployment, instance, managementNamespace, sharedNamespace } = configuration
+  const settings = Layer.succeed(Settings, { managementNamespace, sharedNamespace, deployment, instance, deployerRole })
   const program = Program.layer({
     name: "berth-operator",
     version,
@@ -33,7 +34,13 @@ export const run = (configuration: Configuration): Effect.Effect<void, Program.P
     settings: configuration
   })
   const leader = Effect.flatMap(Controllers.all, Program.controllers).pipe(
-    Effect.provide(Layer.merge(Layer.provideMerge(Controllers.layer, settings), DatabaseProviderBackend.layer))
+    Effect.provide(
+      Layer.mergeAll(
+        Layer.provideMerge(Controllers.layer, settings),
+        DatabaseProviderBackend.layer,
+        CdDrivers.layer(configuration)
+      )
+    )
   )
   return Program.run({ leader }).pipe(Effect.provide(program))
 }

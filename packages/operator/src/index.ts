@@ -1,4 +1,5 @@
 export * as Access from "./Access.ts"
+export * as CdDrivers from "./CdDrivers.ts"
 export * as Configuration from "./Configuration.ts"
 export * as Crds from "./Crds.ts"
 export * as DatabaseProviderBackend from "./DatabaseProviderBackend.ts"

@@ -23,6 +23,8 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
+import * as Builtin from "@berth/kube/Builtin"
 import type { Client } from "@berth/kube/Client"
 import { Effect, Option } from "effect"
 import * as CdDriver from "./CdDriver.ts"
@@ -361,3 +363,32 @@ export const make = <const N extends string, O extends Owner, R = never>(
   options: Options<O, R>
 ): Provisioner.Provisioner<Client | CdDriver.CdDriver | R, N> =>
   compose.make(name, provision(name, options), deprovision(name, options))
+
+/**
+ * What applications ask of the API server where their releases are, beside their driver.
+ *
+ * **Details**: with an account everything that their charts have is the account's business. Without one the program needs to read
+ * whatever kinds these have, and with Helm to do everything else with them, too.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = ({
+  account,
+  namespace
+}: {
+  readonly account?: CdDriver.Account | undefined
+  readonly namespace?: string | undefined
+} = {}): ReadonlyArray<Access.Access> => [
+  Access.to(Builtin.Namespace, ["get", "create", "patch"]),
+  // The record.
+  Access.to(Builtin.Secret, ["get", "create", "patch", "delete"], { namespace }),
+  ...(account === undefined
+    ? []
+    : [
+        Access.to(Builtin.ServiceAccount, ["get", "create", "patch"], { namespace }),
+        Access.to(Builtin.ServiceAccount, ["impersonate"], { namespace, names: [account.name] }),
+        Access.to(Builtin.RoleBinding, ["get", "create", "patch", "delete"], { namespace }),
+        Access.to(Builtin.ClusterRole, ["bind"], { names: [account.role] })
+      ])
+]

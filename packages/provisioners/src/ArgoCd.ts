@@ -20,6 +20,7 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
@@ -328,3 +329,15 @@ export const layer = (options: Options): Layer.Layer<CdDriver.CdDriver, never, C
       }
     })
   )
+
+/**
+ * What the driver asks of the API server in Argo CD's namespace.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = ({ namespace }: Pick<Options, "namespace">): ReadonlyArray<Access.Access> => [
+  Access.to(Kinds.Application, ["get", "list", "create", "patch", "delete"], { namespace }),
+  Access.to(Kinds.AppProject, ["get", "create", "patch", "delete"], { namespace }),
+  Access.to(Builtin.Secret, ["get", "create", "patch", "delete"], { namespace })
+]

@@ -21,6 +21,7 @@
  *
  * @since 0.1.0
  */
+import * as Access from "@berth/kube/Access"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import type { OwnerReference } from "@berth/kube/KubeObject"
@@ -354,3 +355,17 @@ export const layer = (options: Options): Layer.Layer<CdDriver.CdDriver, never, C
       }
     })
   )
+
+/**
+ * What the driver asks of the API server in Flux's namespace.
+ *
+ * @category access
+ * @since 0.1.0
+ */
+export const access = ({ namespace }: Pick<Options, "namespace">): ReadonlyArray<Access.Access> => [
+  Access.to(Kinds.HelmRelease, ["get", "create", "patch", "delete"], { namespace }),
+  Access.to(Kinds.HelmChart, ["get"], { namespace }),
+  ...[Builtin.Secret, Builtin.ServiceAccount, Kinds.HelmRepository, Kinds.OciRepository, Kinds.GitRepository].map(
+    (type: ResourceType.ResourceType) => Access.to(type, ["get", "list", "create", "patch", "delete"], { namespace })
+  )
+]

@@ -63,8 +63,13 @@ export interface Place {
 export const hasAny = ({ spec }: Environment, { env, name }: Component): boolean =>
   Object.keys({ ...env, ...spec.env[name] }).length > 0
 
-/** As far as templates see it. */
-interface Scene extends Pick<Place, "namespace" | "offers" | "url"> {
+/**
+ * The same, as far as templates see it.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Scene extends Pick<Place, "namespace" | "offers" | "url"> {
   readonly environment: { readonly metadata: { readonly name: string }; readonly spec: Environment["spec"] }
 }
 

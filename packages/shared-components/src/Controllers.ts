@@ -7,6 +7,7 @@ import * as Access from "@berth/kube/Access"
 import type { Caches } from "@berth/kube/Caches"
 import type { Client } from "@berth/kube/Client"
 import type * as Controller from "@berth/kube/Controller"
+import type { CdDriver } from "@berth/provisioners/CdDriver"
 import { Effect, Layer } from "effect"
 import * as EnvironmentExpiry from "./EnvironmentExpiry.ts"
 import * as Environments from "./Environments.ts"
@@ -27,7 +28,7 @@ import * as StallLabels from "./StallLabels.ts"
  * @category models
  * @since 0.1.0
  */
-export type Services = Caches | Client | ProvisionLeases | Records | Settings
+export type Services = Caches | CdDriver | Client | ProvisionLeases | Records | Settings
 
 /**
  * The controllers, in no order that matters.
@@ -58,6 +59,7 @@ export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, 
  * import * as Caches from "@berth/kube/Caches"
  * import type { Client } from "@berth/kube/Client"
  * import * as Operator from "@berth/kube/Operator"
+ * import type { CdDriver } from "@berth/provisioners/CdDriver"
  * import * as Controllers from "@berth/shared-components/Controllers"
  * import { Settings } from "@berth/shared-components/Settings"
  * import { Effect, Layer } from "effect"
@@ -69,9 +71,9 @@ export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, 
  *   instance: "berth-0"
  * })
  *
- * export const program = (client: Layer.Layer<Client>) =>
+ * export const program = (client: Layer.Layer<Client>, charts: Layer.Layer<CdDriver>) =>
  *   Effect.flatMap(Controllers.all, (controllers) => Operator.run(controllers)).pipe(
- *     Effect.provide(Controllers.layer.pipe(Layer.provideMerge(settings))),
+ *     Effect.provide(Controllers.layer.pipe(Layer.provideMerge(Layer.merge(settings, charts)))),
  *     Effect.provide(Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(client)))
  *   )
  * ```
@@ -91,7 +93,7 @@ export const layer: Layer.Layer<ProvisionLeases | Records, never, Caches | Setti
  * @since 0.1.0
  */
 export const access = (
-  places: Pick<Settings["Service"], "managementNamespace" | "sharedNamespace">
+  places: Pick<Settings["Service"], "deployerRole" | "managementNamespace" | "sharedNamespace">
 ): ReadonlyArray<Access.Access> => [
   ...Object.values(definitions(places)).flatMap((definition) => Access.ofCache(definition)),
   ...declared.all(places)

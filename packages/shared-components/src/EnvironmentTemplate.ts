@@ -4,18 +4,16 @@
  * **Guarantees**
  * - Every list, map and text has a bound, every field a description; what the schema cannot say is a rule that the API server
  *   enforces. What no rule can say, such as a key that a template names and nothing has, is found by `TemplateCheck`.
- *
- * **Caveats**
- * - A component with `helm` is accepted by the API server and refused by a condition as long as the operator deploys no charts.
+ * - S32: a chart gets what its environment's namespace may have, unless its component says `clusterScoped`.
  *
  * @since 0.1.0
  */
 import * as Kind from "@berth/kube/Kind"
 import { Schema } from "effect"
+import * as chart from "./internal/chart.ts"
 import {
   age,
   Label,
-  Line,
   LocalRef,
   optional,
   paused,
@@ -29,30 +27,16 @@ import { statusFields } from "./internal/status.ts"
 
 const described = Kind.described
 
-const Git = Schema.Struct({
-  url: Line(1024).pipe(described("The repository.")),
-  ref: Line(255).pipe(described("A branch, tag or commit.")),
-  path: Line(1024).pipe(described("The chart's folder in it."), Kind.withDefault("."))
-})
-
-/** A chart, from one of four places. */
 const Helm = Schema.Struct({
-  repo: optional("The URL of a Helm repository; `chart` names a chart of it.", Line(1024)),
-  oci: optional("An `oci://` reference of a chart.", Kind.Text(7, 1024).check(Schema.isPattern(/^oci:\/\//u))),
-  path: optional("A chart in the operator's own image.", Line(1024)),
-  git: optional("A chart in a Git repository.", Git),
-  chart: optional("The chart's name in `repo`.", Line(253)),
-  version: optional("The chart's version, exactly.", Line(128)),
-  values: optional("Its values. Every text among them is a template.", Kind.Opaque),
-  suspendedValues: optional("What goes over the values while the environment is suspended.", Kind.Opaque)
-}).pipe(
-  Kind.exactlyOne("repo", "oci", "path", "git"),
-  Kind.rule({
-    rule: "has(self.repo) == has(self.chart)",
-    message: "chart is required with repo, and only there",
-    fieldPath: ".chart"
-  })
-)
+  ...chart.fields,
+  suspendedValues: optional("What goes over the values while the environment is suspended.", Kind.Opaque),
+  clusterScoped: Schema.Boolean.pipe(
+    described(
+      "Deploys the chart with the operator's own rights, so that it may have objects outside of the environment's namespace. The environment's values then reach the chart only where these values read them."
+    ),
+    Kind.withDefault(false)
+  )
+}).pipe(chart.onePlace, chart.namedInRepo, chart.exactVersion)
 
 const Readiness = Schema.Struct({
   httpGet: Schema.Struct({

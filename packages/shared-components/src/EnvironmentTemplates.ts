@@ -23,7 +23,6 @@ import type { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
 import * as held from "./internal/held.ts"
 import * as sources from "./internal/sources.ts"
-import * as unsupported from "./internal/unsupported.ts"
 import * as validity from "./internal/validity.ts"
 import * as world from "./internal/world.ts"
 import { Records } from "./Records.ts"
@@ -36,7 +35,6 @@ import * as TemplateCheck from "./TemplateCheck.ts"
  * **Details**
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
- * | `unsupported` | a field that this version does not serve | nothing | remove the field |
  * | `template_invalid` | a name, key or circle that cannot be | checked again when what it refers to changes | mend what the condition `Valid` lists |
  * | `held_by_environments` | it is being deleted, and is used | looked at when one of them goes | delete them |
  *
@@ -44,7 +42,6 @@ import * as TemplateCheck from "./TemplateCheck.ts"
  * @since 0.1.0
  */
 export const Reasons = Disposition.vocabulary("template", {
-  unsupported: Disposition.userActionRequired("This version of the operator does not serve {field}: remove it."),
   template_invalid: Disposition.userActionRequired(
     "The template is not in order, first at {place} ({problem}): mend what the condition Valid lists."
   ),
@@ -109,24 +106,17 @@ const ofProvider = Effect.fnUntraced(function* (records: Records["Service"], nam
 const check = Effect.fnUntraced(function* (
   template: EnvironmentTemplate
 ): Effect.fn.Return<void, Disposition.ProvisionError, Client | Records | Settings> {
-  const missing = unsupported.ofTemplate(template.spec)
   const known = yield* world.load(template.spec, yield* sources.cached)
   const found = TemplateCheck.environmentTemplate(template.spec, known)
   // Asked of the API server before anybody is told: what was just written may not be in the caches yet.
   const problems =
     found.length === 0
-      ? missing
-      : [
-          ...missing,
-          ...TemplateCheck.environmentTemplate(template.spec, yield* world.load(template.spec, yield* sources.truth))
-        ]
+      ? found
+      : TemplateCheck.environmentTemplate(template.spec, yield* world.load(template.spec, yield* sources.truth))
   yield* validity.publish(EnvironmentTemplate, template, problems)
   const [first] = problems
   if (first === undefined) return
-  const details = { why: validity.why(problems) }
-  return yield* first.reason === "Unsupported"
-    ? Reasons.unsupported({ field: validity.place(first) }, details)
-    : Reasons.template_invalid(validity.named(first), details)
+  return yield* Reasons.template_invalid(validity.named(first), { why: validity.why(problems) })
 })
 
 const release = Effect.fnUntraced(function* (

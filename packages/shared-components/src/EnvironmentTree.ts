@@ -12,21 +12,27 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import type { CdDriver } from "@berth/provisioners/CdDriver"
 import * as Disposition from "@berth/provisioners/Disposition"
+import type * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
+import type * as Progress from "@berth/provisioners/Progress"
 import * as Provisioner from "@berth/provisioners/Provisioner"
-import { Effect, Option, Result } from "effect"
+import { Clock, Effect, Option, Result } from "effect"
+import * as ComponentReleases from "./ComponentReleases.ts"
 import * as ComponentVariables from "./ComponentVariables.ts"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import * as Dependencies from "./Dependencies.ts"
 import { Environment } from "./Environment.ts"
 import type { Component } from "./EnvironmentTemplate.ts"
 import * as blueprints from "./internal/environments/blueprint.ts"
+import * as lateness from "./internal/environments/lateness.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
 import * as events from "./internal/events.ts"
 import * as held from "./internal/held.ts"
 import * as Names from "./Names.ts"
+import * as Readiness from "./Readiness.ts"
 import { consumerOf, environmentUidLabel, phaseOf, type RawSlice, Records } from "./Records.ts"
 import * as Reservations from "./Reservations.ts"
 import { Settings } from "./Settings.ts"
@@ -41,7 +47,7 @@ type ProvisionError = Disposition.ProvisionError
  * @category models
  * @since 0.1.0
  */
-export type Services = Client | Records | Settings
+export type Services = CdDriver | Client | Records | Settings
 
 /**
  * The path, in an environment's progress, under which its components are.
@@ -66,25 +72,26 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
   const blueprint = yield* blueprints.draw(environment)
   const namespace = Names.namespace(environment.metadata)
   const consumer = { ...consumerOfPass(environment), suspended: environment.spec.suspend }
-  const work: Work = { blueprint, consumer, environment, namespace, offers: new Map() }
+  const clocks = lateness.clocks(environment, componentsPath)
+  const work: Work = { blueprint, consumer, environment, namespace, offers: new Map(), clocks, late: [] }
   const components = Provisioner.graphResult(
     "components",
     blueprint.template.components.map((component, index) => deployed(work, component, index)),
     Dependencies.edges(blueprint.graph)
   )
+  const left = yield* ComponentReleases.declare(environment, blueprint.template, blueprint.graph)
   const deployment = Provisioner.concurrent("deployment", [
     Provisioner.make("places", { provision: Reservations.reserve(consumer, blueprint.wants, arrive), ...nothing }),
     Result.getOrThrow(components),
-    Provisioner.make("leftovers", {
-      provision: ComponentVariables.removeOthers(namespace, withVariables(work)),
-      ...nothing
-    })
+    Provisioner.make("leftovers", { provision: leftovers(work, left), ...nothing })
   ])
   return Provisioner.serial("environment", [
     namespaceOf(environment),
     Provisioner.make("index", { provision: index(environment), ...nothing }),
     Provisioner.make("deployment", {
-      provision: Effect.catch(deployment.provision, (failure) => blueprints.declare(blueprint, failure)),
+      provision: Effect.catch(deployment.provision, (failure) =>
+        blueprints.declare(blueprint, lateness.failure(blueprint.template, work.late[0], failure))
+      ),
       deprovision: deployment.deprovision
     })
   ])
@@ -114,7 +121,10 @@ export const teardown = (environment: Environment): Provisioner.Provisioner<Serv
     }),
     Provisioner.make("components", {
       provision: Effect.void,
-      deprovision: ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
+      deprovision: Effect.andThen(
+        isForced(environment) ? unremoved(environment) : ComponentReleases.removeAll(environment),
+        ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
+      )
     })
   ])
 
@@ -128,6 +138,10 @@ interface Work {
   readonly namespace: string
   /** Filled by the components of this pass as they get ready. */
   readonly offers: Map<string, Readonly<Record<string, string>>>
+  /** How far the components were in the pass before. */
+  readonly clocks: ReadonlyMap<string, Progress.Entry>
+  /** Filled by the components of this pass that have taken too long. */
+  readonly late: Array<readonly [component: Identifier.Identifier, why: ProvisionError]>
 }
 
 const consumerOfPass = ({ metadata }: Environment) => ({
@@ -174,8 +188,29 @@ const index = Effect.fnUntraced(function* ({
 const withVariables = ({ blueprint, environment }: Work): ReadonlyArray<Component> =>
   blueprint.template.components.filter((component) => ComponentVariables.hasAny(environment, component))
 
+/** Of components that are not in the template any more. */
+const leftovers = (work: Work, left: ReadonlyArray<ComponentReleases.Leftover>) =>
+  Effect.andThen(
+    ComponentReleases.remove(work.environment, left),
+    ComponentVariables.removeOthers(work.namespace, withVariables(work))
+  )
+
 const deployed = (work: Work, component: Component, at: number): Provisioner.Provisioner<Services> =>
-  Provisioner.make(component.name, { provision: deploy(work, component, at), deprovision: Effect.void })
+  Provisioner.make(component.name, {
+    provision: Effect.tapError(deploy(work, component, at), (failure) => judge(work, component, failure)),
+    deprovision: Effect.void
+  })
+
+/** Whoever has failed for good says so by itself. */
+const judge = Effect.fnUntraced(function* (
+  { blueprint, clocks, late }: Work,
+  { name }: Component,
+  why: ProvisionError
+) {
+  if (Disposition.isTerminal(why) || lateness.waitingReasons.has(why.reason)) return
+  const nowMs = yield* Clock.currentTimeMillis
+  if (lateness.isLate(blueprint.template, name, clocks.get(name), nowMs)) late.push([name, why])
+})
 
 const deploy = Effect.fnUntraced(function* (
   work: Work,
@@ -188,11 +223,12 @@ const deploy = Effect.fnUntraced(function* (
     const record = yield* Reservations.bound(consumer, blueprint.wants, want)
     if (isNeeded(blueprint, component)) offers.set(component.name, yield* bindingOf(record, want))
   }
-  if (!ComponentVariables.hasAny(environment, component)) return
   const place = { environment, namespace, url: blueprint.url, offers }
-  const values = yield* ComponentVariables.render(place, component, at)
-  yield* ComponentVariables.write(place, component, values)
-  if (want === undefined) offers.set(component.name, values)
+  const variables = yield* ComponentVariables.render(place, component, at)
+  if (ComponentVariables.hasAny(environment, component)) yield* ComponentVariables.write(place, component, variables)
+  if (ComponentReleases.has(component)) yield* ComponentReleases.deploy(place, component, at)
+  yield* Readiness.check(place, component, at)
+  if (want === undefined) offers.set(component.name, variables)
 })
 
 const isNeeded = ({ graph }: blueprints.Blueprint, { name }: Component): boolean =>
@@ -231,6 +267,17 @@ const unwaited = (environment: Environment) => {
     deprovision: Effect.catchTag(deprovision, "Yield", () => Effect.void)
   })
 }
+
+/** The releases are tried, and left to themselves where they do not go. */
+const unremoved = (environment: Environment) =>
+  Effect.catch(ComponentReleases.removeAll(environment), ({ message, reason, vocabulary }) =>
+    Effect.logWarning("an environment is let go by force; its releases may still be there", {
+      environment: environment.metadata.name,
+      uid: environment.metadata.uid,
+      reason: `${vocabulary}.${reason}`,
+      message
+    })
+  )
 
 /** One that is Orphaned holds nobody up: it waits for a person, and is never torn down by guess (S13). */
 const isHolding = (record: RawSlice): boolean => phaseOf(record) !== "Orphaned"

@@ -6,6 +6,7 @@
  * - S5, S22: see `EnvironmentTree`.
  * - S12: an environment's Secrets are written, restored and never read.
  * - S13: an environment that is made again under its old name is another one: its namespace and its slices are new.
+ * - S26: an environment is Failed once a component has taken longer than `deployTimeout`, and says which and why.
  * - S23: nothing is deployed from a template that is not in order.
  *
  * @since 0.1.0
@@ -27,7 +28,7 @@ import { consumerOf, environmentUidLabel, type RawSlice, Records } from "./Recor
 import * as Reservations from "./Reservations.ts"
 
 /**
- * Why an environment is not Ready, or not gone.
+ * Why an environment is not Ready, or not gone. For the charts of its components see `Application.Reasons` and `CdDriver.Reasons`.
  *
  * **Details**
  * | reason | what was seen | what happens next | what a person does |
@@ -48,6 +49,10 @@ import * as Reservations from "./Reservations.ts"
  * | `slice_stalled` | a slice waits for somebody | looked at when it does not any more | see the Slice |
  * | `secret_missing`, `secret_not_allowed`, `secret_key_missing` | a `secretKeyRef` that gives nothing | looked at when the Secret changes | create, label or complete the Secret |
  * | `slice_key_missing`, `variables_failed` | a key that a binding or value does not have | nothing | correct the environment or its template |
+ * | `values_failed` | the same of a chart's values | nothing | correct the environment or its template |
+ * | `not_answering` | the component's chart runs, its readiness URL does not answer | asked again in seconds | see to the component if it lasts |
+ * | `readiness_invalid` | a readiness URL that is none | nothing | correct the environment or its template |
+ * | `deploy_timeout` | a component took longer than `deployTimeout`; the phase is Failed | tried again | see to what the component's own reason names |
  * | `outdated` | what was judged is not the newest any more | looked at at once | nothing |
  * | `force_refused` | `berth.dev/force-cleanup` has another value than the environment's UID | the teardown goes on | correct the annotation |
  * | `releasing_slices` | it is being deleted, and slices are being removed | looked at when one is gone | nothing |

@@ -17,6 +17,8 @@ const digestLength = 12
 const labelMax = 63
 const subdomainMax = 253
 const slugMax = 40
+/** Helm keeps ten characters of a name for itself. */
+const releaseMax = 53
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
 /** The first characters of the base-32 text of a SHA-256 over parts that cannot run into each other. */
@@ -203,6 +205,23 @@ export const binding = (component: string): string => objectName(`${component}-b
  * @since 0.1.0
  */
 export const componentEnv = (component: string): string => objectName(`${component}-env`)
+
+/**
+ * What Helm calls the release of a component, in the environment's namespace: the component's name, if it has at most 53 characters.
+ *
+ * @category names
+ * @since 0.1.0
+ */
+export const release = (component: string): string => fitted(component, label, releaseMax, cleaned)
+
+/**
+ * The record of an environment's releases, in the management namespace.
+ *
+ * @category names
+ * @since 0.1.0
+ */
+export const releaseRecord = (environment: Identity): string =>
+  composed(["releases", environment.name], [environment.uid])
 
 /**
  * The Lease under which slices of a shared component are registered.

@@ -80,7 +80,6 @@ export const environment = Effect.fn("Plan.environment")(function* (
   }
   const known = yield* world.load(template, yield* sources.truth)
   const problems = [
-    ...unsupported.ofTemplate(template),
     ...TemplateCheck.environmentTemplate(template, known),
     ...unsupported.ofEnvironment(spec),
     ...TemplateCheck.environment(spec, template, known)

@@ -213,6 +213,8 @@ export class Records extends Context.Service<
     ) => Effect.Effect<ReadonlyArray<Kind.Raw<typeof SharedComponent>>>
     readonly provider: (name: string) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponentProvider>>>
     readonly namespace: (name: string) => Effect.Effect<Option.Option<KubeObject>>
+    /** Of the management namespace. */
+    readonly configMap: (name: string) => Effect.Effect<Option.Option<Builtin.ConfigMap>>
     /** The Secrets with components' variables in a namespace. */
     readonly componentSecrets: (namespace: string) => Effect.Effect<ReadonlyArray<KubeObject>>
   }
@@ -236,6 +238,7 @@ export class Records extends Context.Service<
       const providers = yield* caches.open(all.providers)
       const namespaces = yield* caches.open(all.namespaces)
       const componentSecrets = yield* caches.open(all.componentSecrets)
+      const configMaps = yield* caches.open(all.managementConfigMaps)
       return {
         definitions: all,
         line: (uid) => Effect.map(slices.byIndex("inLine", uid), (waiting) => waiting.toSorted(byArrival)),
@@ -251,6 +254,7 @@ export class Records extends Context.Service<
         sharedComponentsOfProvider: (name) => sharedComponents.byIndex("provider", name),
         provider: (name) => providers.get(managed(name)),
         namespace: (name) => namespaces.get({ name }),
+        configMap: (name) => configMaps.get(managed(name)),
         componentSecrets: (namespace) => componentSecrets.list(namespace)
       }
     })

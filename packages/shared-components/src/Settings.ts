@@ -12,6 +12,7 @@ import { Context } from "effect"
  * - `deployment`: the same for every replica and every restart of one installation, such as the Deployment's name. A Lease that
  *   another instance of this deployment holds is taken over at once, since only one instance acts.
  * - `instance`: of this process alone, such as the Pod's name.
+ * - `deployerRole`: the ClusterRole that charts have in their environment's namespace. Default: `Deployer.role`.
  *
  * @category services
  * @since 0.1.0
@@ -23,5 +24,6 @@ export class Settings extends Context.Service<
     readonly sharedNamespace: string
     readonly deployment: string
     readonly instance: string
+    readonly deployerRole?: string | undefined
   }
 >()("@berth/shared-components/Settings") {}

@@ -13,12 +13,12 @@
  */
 import * as Kind from "@berth/kube/Kind"
 import { Schema } from "effect"
+import * as chart from "./internal/chart.ts"
 import {
   age,
   DataKey,
   DataMap,
   Label,
-  Line,
   ObjectName,
   optional,
   paused,
@@ -36,20 +36,7 @@ export type { Script } from "./internal/script.ts"
 const described = Kind.described
 
 const Workload = Schema.Struct({
-  repo: optional("The URL of a Helm repository; `chart` names a chart of it.", Line(1024)),
-  oci: optional("An `oci://` reference of a chart.", Kind.Text(7, 1024).check(Schema.isPattern(/^oci:\/\//u))),
-  git: optional(
-    "A chart in a Git repository.",
-    Schema.Struct({
-      url: Line(1024).pipe(described("The repository.")),
-      ref: Line(255).pipe(described("A branch, tag or commit.")),
-      path: Line(1024).pipe(described("The chart's folder in it."), Kind.withDefault("."))
-    })
-  ),
-  path: optional("A chart in the operator's own image.", Line(1024)),
-  chart: optional("The chart's name in `repo`.", Line(253)),
-  version: optional("The chart's version, exactly.", Line(128)),
-  values: optional("Its values. Every text among them is a template.", Kind.Opaque),
+  ...chart.fields,
   service: optional(
     "The Service through which slices reach it.",
     Schema.Struct({
@@ -57,7 +44,7 @@ const Workload = Schema.Struct({
       port: Kind.Port.pipe(described("Its port."))
     })
   )
-}).pipe(Kind.exactlyOne("repo", "oci", "path", "git"))
+}).pipe(chart.onePlace, chart.namedInRepo, chart.exactVersion)
 
 const External = Schema.Struct({
   secretRef: SecretRef.pipe(

@@ -1,8 +1,10 @@
 /** What the controllers ask of the API server beside their caches, by who asks. Where there is `apply`, there is `create`. */
 import * as Access from "@berth/kube/Access"
 import * as Builtin from "@berth/kube/Builtin"
+import * as Application from "@berth/provisioners/Application"
 import * as Manager from "@berth/provisioners/Manager"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
+import * as Deployer from "../Deployer.ts"
 import { Environment } from "../Environment.ts"
 import { EnvironmentTemplate } from "../EnvironmentTemplate.ts"
 import type { Settings } from "../Settings.ts"
@@ -35,17 +37,22 @@ const ofShared = (namespace: string): ReadonlyArray<Access.Access> => [
   Access.to(Builtin.Secret, ["get", "list", "create", "delete"], { namespace })
 ]
 
-/** The environments' namespaces, whose names nobody knows beforehand, and the Secrets in them. */
-const ofEnvironments: ReadonlyArray<Access.Access> = [
+/** The environments' namespaces, whose names nobody knows beforehand, the Secrets in them, and the charts. */
+const ofEnvironments = (role: string): ReadonlyArray<Access.Access> => [
   ...ObjectProvisioner.access(Builtin.Namespace),
-  Access.to(Builtin.Secret, ["get", "create", "update", "delete"])
+  Access.to(Builtin.Secret, ["get", "create", "update", "delete"]),
+  ...Application.access({ account: { name: Deployer.name, role } })
 ]
 
 export const all = ({
+  deployerRole = Deployer.role,
   managementNamespace,
   sharedNamespace
-}: Pick<Settings["Service"], "managementNamespace" | "sharedNamespace">): ReadonlyArray<Access.Access> => [
+}: Pick<
+  Settings["Service"],
+  "deployerRole" | "managementNamespace" | "sharedNamespace"
+>): ReadonlyArray<Access.Access> => [
   ...ofManagement(managementNamespace),
   ...ofShared(sharedNamespace),
-  ...ofEnvironments
+  ...ofEnvironments(deployerRole)
 ]

@@ -11,7 +11,8 @@ export interface Text {
   readonly source: string
 }
 
-const depthMax = 32
+/** How deep structured values may be; what is deeper is not looked at here, and refused where it is rendered. */
+export const depthMax = 32
 
 /** Every text within values that are structured. */
 export const within = (where: string, value: unknown, depth = 0): ReadonlyArray<Text> => {

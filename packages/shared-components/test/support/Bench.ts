@@ -95,6 +95,7 @@ const recordsOf = (client: Client["Service"], settings: Settings["Service"]): Re
     sharedComponentsOfProvider: unused,
     provider: unused,
     namespace: unused,
+    configMap: unused,
     componentSecrets: unused
   }
 }

@@ -12,6 +12,7 @@ import * as Kind from "@berth/kube/Kind"
 import type { Draft, KubeObject } from "@berth/kube/KubeObject"
 import * as Operator from "@berth/kube/Operator"
 import type { ResourceType } from "@berth/kube/ResourceType"
+import { CdDriver } from "@berth/provisioners/CdDriver"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, References, Scope } from "effect"
@@ -23,6 +24,7 @@ import { Settings } from "../../src/Settings.ts"
 import { SharedComponent } from "../../src/SharedComponent.ts"
 import { SharedComponentProvider } from "../../src/SharedComponentProvider.ts"
 import { Slice } from "../../src/Slice.ts"
+import * as Driver from "./Driver.ts"
 import * as Scripts from "./Scripts.ts"
 import * as Watching from "./Watching.ts"
 
@@ -131,6 +133,7 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
     record: ({ note, reason, regarding, type }) =>
       Effect.sync(() => void told.push(`${type} ${reason} ${regarding.kind} ${regarding.metadata.name}: ${note}`))
   })
+  const charts = Driver.make()
   const outer = yield* Effect.scope
   let starts = 0
   let running: Scope.Closeable | undefined
@@ -139,6 +142,7 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
     const base = Layer.mergeAll(
       Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(Layer.succeed(Client, client))),
       Layer.succeed(Settings, settings(`instance-${++starts}`)),
+      Layer.succeed(CdDriver, charts.driver),
       recorder
     )
     const all = Controllers.layer.pipe(Layer.provideMerge(base), Layer.fresh)
@@ -155,7 +159,7 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
     reads = 0
     return count
   })
-  return { start, kill, written, requests, told: Effect.sync((): ReadonlyArray<string> => [...told]) }
+  return { start, kill, written, requests, charts, told: Effect.sync((): ReadonlyArray<string> => [...told]) }
 })
 
 const build = Effect.gen(function* () {

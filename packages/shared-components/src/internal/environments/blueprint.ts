@@ -60,7 +60,7 @@ const look = Effect.fnUntraced(function* <E, R>(
   return {
     template,
     known,
-    ofTemplate: [...unsupported.ofTemplate(template.spec), ...TemplateCheck.environmentTemplate(template.spec, known)],
+    ofTemplate: TemplateCheck.environmentTemplate(template.spec, known),
     own: [
       ...unsupported.ofEnvironment(environment.spec),
       ...TemplateCheck.environment(environment.spec, template.spec, known)

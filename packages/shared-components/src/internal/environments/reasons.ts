@@ -54,6 +54,14 @@ export const Reasons = Disposition.vocabulary("environment", {
   variables_failed: Disposition.userActionRequired(
     "The variables of {component} cannot be rendered: see {place}, which reads what is not there or does not fit."
   ),
+  values_failed: Disposition.userActionRequired(
+    "The values of {component} cannot be rendered: see {place}, which reads what is not there or does not fit."
+  ),
+  not_answering: Disposition.yield("{component} is deployed, and its readiness URL does not answer as it should."),
+  readiness_invalid: Disposition.userActionRequired(
+    "The readiness URL of {component} cannot be asked: see {place}, which is rendered to no URL of HTTP."
+  ),
+  deploy_timeout: Disposition.transient("{component} was not ready within {limit}: {reason}. It goes on being tried."),
   outdated: Disposition.yield("The template {template}, or what it refers to, has just changed."),
   force_refused: Disposition.userActionRequired(
     "berth.dev/force-cleanup must be the UID of this environment, which is {uid}: correct the annotation, or take it off."

@@ -2,12 +2,13 @@
 import * as Conditions from "@berth/kube/Conditions"
 import type * as Kind from "@berth/kube/Kind"
 import type * as Manager from "@berth/provisioners/Manager"
-import { DateTime, Effect, Option } from "effect"
+import { Clock, DateTime, Effect, Option } from "effect"
 import type { Environment } from "../../Environment.ts"
 import { EnvironmentTemplate } from "../../EnvironmentTemplate.ts"
 import * as Names from "../../Names.ts"
 import { phaseOf, type RawSlice, Records } from "../../Records.ts"
 import { urlOf } from "./blueprint.ts"
+import { isLate, waitingReasons } from "./lateness.ts"
 
 type Raw = Kind.Raw<typeof Environment>
 type Fields = Manager.OwnStatus<Raw>
@@ -25,22 +26,18 @@ const expiryOf = ({ metadata, spec, status }: Environment, template: Environment
   return template === undefined && before !== undefined ? time(before) : undefined
 }
 
-const waitingReasons = new Set([
-  "registering",
-  "waiting_for_place",
-  "shared_component_not_ready",
-  "slice_paused",
-  "suspended",
-  "previous_slice"
-])
-
 const phaseOfEntry = (entry: Entry | undefined): ComponentStatus["phase"] => {
   if (entry === undefined || entry.state === "Pending" || entry.state === "Running") return "Waiting"
   if (entry.state === "Ready") return "Ready"
   const { reason } = entry.failure ?? {}
   if (reason !== undefined && waitingReasons.has(reason)) return "Waiting"
-  return entry.state === "Terminal" || entry.state === "UserActionRequired" ? "Failed" : "Deploying"
+  return entry.state === "Terminal" || entry.state === "UserActionRequired" || reason === refused
+    ? "Failed"
+    : "Deploying"
 }
+
+/** A chart's objects that its account may not make: tried again, in case somebody gives it the right. */
+const refused = "not_allowed"
 
 const messageMax = 1024
 
@@ -52,8 +49,13 @@ const wordsOf = (entry: Entry | undefined, record: RawSlice | undefined) => {
   return { reason: said.reason, message: [...said.message].slice(0, messageMax).join("") }
 }
 
-const componentOf = (name: string, entry: Entry | undefined, record: RawSlice | undefined): ComponentStatus => {
-  const phase = phaseOfEntry(entry)
+const componentOf = (
+  name: string,
+  entry: Entry | undefined,
+  late: boolean,
+  record: RawSlice | undefined
+): ComponentStatus => {
+  const phase = late ? "Failed" : phaseOfEntry(entry)
   if (phase === "Ready") return { name, phase }
   const position = record !== undefined && phaseOf(record) === "Waiting" ? record.status?.position : undefined
   return { name, phase, ...wordsOf(entry, record), ...(position === undefined ? {} : { position }) }
@@ -87,6 +89,7 @@ export const make = Effect.fn("Environments.status")(function* (
   const template = Option.isNone(raw)
     ? undefined
     : Option.getOrUndefined(yield* Effect.option(EnvironmentTemplate.decode(raw.value)))
+  const nowMs = yield* Clock.currentTimeMillis
   const slices = yield* records.slicesOfConsumer(metadata.uid)
   const entries = new Map(outcome.progress.map((entry) => [entry.path, entry]))
   const planned = [...entries.keys()].some((path) => path.startsWith(componentsPath))
@@ -94,7 +97,8 @@ export const make = Effect.fn("Environments.status")(function* (
     planned && template !== undefined
       ? template.spec.components.map(({ name, sharedComponentRef }) => {
           const record = sharedComponentRef && recordFor(slices, name, sharedComponentRef.name)
-          return componentOf(name, entries.get(componentsPath + name), record)
+          const entry = entries.get(componentsPath + name)
+          return componentOf(name, entry, isLate(template.spec, name, entry, nowMs), record)
         })
       : remembered(environment, outcome)
   return {
