@@ -17,7 +17,6 @@ const inWords = ({ namespace, resource, verbs }: Access.Access) =>
 describe("RemoteCluster: what has to be allowed", () => {
   it.effect(
     "P27, P28: is what is asked for when something is made, kept, deleted and given up, and nothing else",
-    { timeout: 30_000 },
     () =>
       Effect.gen(function* () {
         const site = yield* remotes.makeHome
