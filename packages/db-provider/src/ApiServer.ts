@@ -5,8 +5,8 @@
  * - D18: TLS 1.2 or newer and nothing else: a connection that does not begin with it is cut.
  * - D19: whatever comes, the answer is JSON: a problem document where it is a refusal, also of what is not HTTP. Headers, bodies, paths,
  *   connections, and how long a request may take to arrive have bounds.
- * - D20: it serves whether or not this process leads, and whatever the shards do. When the scope closes, it takes no connection any more,
- *   finishes what it serves, and tells those who wait for something to come again.
+ * - D20: it serves whether or not this process leads, and whatever the shards do. When the scope closes, it goes on for `drain`, then
+ *   takes no connection any more, finishes what it serves, and tells those who wait for something to come again.
  *
  * @since 0.1.0
  */
@@ -45,7 +45,12 @@ export interface Options extends Certificates.Files {
   readonly clientMs?: number | undefined
   /** How many connections there may be. Default 1,000. */
   readonly connectionsMax?: number | undefined
-  /** How long what is being served may go on when the scope closes. Default 10 s. */
+  /**
+   * How long it goes on taking requests when the scope closes, on connections that each of its answers ends: whoever sends requests here
+   * hears only after a while that it should not any more. Default: not at all.
+   */
+  readonly drain?: Duration.Input | undefined
+  /** How long what is being served may go on after that. Default 10 s. */
   readonly grace?: Duration.Input | undefined
   /** How often the certificate's files are read. Default 10 s. */
   readonly certificateInterval?: Duration.Input | undefined
@@ -169,6 +174,7 @@ export const serve = Effect.fn("ApiServer.serve")(function* (
     (opened) =>
       Effect.gen(function* () {
         isStopping = true
+        if (options.drain !== undefined) yield* Effect.sleep(options.drain)
         yield* Deferred.fail(stopped, shuttingDown)
         yield* closing(opened, options.grace ?? "10 seconds")
       })

@@ -68,9 +68,7 @@ const api = ({ apiListen, drain, grace, tlsCertificate, tlsKey }: Configuration)
   Layer.effectDiscard(
     Effect.gen(function* () {
       const files = { certificateFile: tlsCertificate, keyFile: tlsKey }
-      const port = yield* ApiServer.serve({ ...apiListen, ...files, grace })
+      const port = yield* ApiServer.serve({ ...apiListen, ...files, drain, grace })
       yield* Effect.logInfo(`the API is on ${apiListen.host}:${port}`)
-      // Whoever sends requests here hears only after a while that it should not any more.
-      yield* Effect.addFinalizer(() => Effect.sleep(drain))
     })
   )
