@@ -255,7 +255,7 @@ const change = <A>(
   book: Book,
   decide: (content: Content) => Effect.Effect<Decision<A>, KubeError.KubeError, Client>
 ): Effect.Effect<A, KubeError.KubeError, Client> =>
-  Effect.flatMap(knownOf(book), (known) => AtomicConfigMap.change(format, book, recounted(book, empty), decide, known))
+  AtomicConfigMap.change(format, book, recounted(book, empty), decide, knownOf(book))
 
 /**
  * Removes it, with the object that it is about.

@@ -4,13 +4,20 @@
  * **Guarantees**
  * - A change is judged on the value that it replaces: where the API server has another version by then, it is judged again.
  * - A value that is lost, was edited into nonsense, or belongs to an earlier object of the same name, is made again.
+ * - Changes that come by one client while it makes another one are made together, by one request: of many at once none loses a race
+ *   against its own process.
+ *
+ * **Caveats**
+ * - What decides about a change must not wait for another change of the same ConfigMap by the same client: that one waits for its turn.
  *
  * @since 0.1.0
  */
-import { Effect, Option } from "effect"
+import { Deferred, Effect, Exit, Option, Result } from "effect"
 import * as Builtin from "./Builtin.ts"
 import { Client } from "./Client.ts"
+import * as Gathering from "./internal/gathering.ts"
 import type * as KubeError from "./KubeError.ts"
+import * as KubeObjects from "./KubeObject.ts"
 
 /**
  * How a value of one sort is kept.
@@ -64,14 +71,10 @@ export interface Found<A> {
  */
 export const read = Effect.fnUntraced(function* <A>(
   format: Format<A>,
-  { name, namespace, uid }: Place
+  place: Place
 ): Effect.fn.Return<Found<A>, KubeError.KubeError, Client> {
-  const client = yield* Client
-  const object = yield* client.get(Builtin.ConfigMap, { name, namespace }).pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
-  )
-  return { object, value: Option.flatMap(object, valueOf(format, uid)) }
+  const object = yield* get(place)
+  return { object, value: Option.flatMap(object, valueOf(format, place.uid)) }
 })
 
 /**
@@ -81,9 +84,9 @@ export const read = Effect.fnUntraced(function* <A>(
  * @since 0.1.0
  */
 export const valueOf =
-  <A>({ annotation, decode, field }: Format<A>, uid: string) =>
-  ({ data, metadata }: Builtin.ConfigMap): Option.Option<A> =>
-    metadata.annotations?.[annotation] === uid ? decode(data?.[field]) : Option.none()
+  <A>(format: Format<A>, uid: string) =>
+  (object: Builtin.ConfigMap): Option.Option<A> =>
+    valueIn(format, uid, contentIn(object))
 
 /**
  * Changes it, and returns what `decide` says beside the new value. Nothing is written where that is the old one.
@@ -104,27 +107,115 @@ export const change = Effect.fnUntraced(function* <A, B>(
   place: Place,
   make: Effect.Effect<A, KubeError.KubeError, Client>,
   decide: (value: A) => Effect.Effect<readonly [B, A], KubeError.KubeError, Client>,
-  known: Option.Option<Builtin.ConfigMap> = Option.none()
+  known: Effect.Effect<Option.Option<Builtin.ConfigMap>> = Effect.succeedNone
 ): Effect.fn.Return<B, KubeError.KubeError, Client> {
-  const usable = Option.flatMap(known, valueOf(format, place.uid))
-  for (let attempt = Option.isSome(usable) ? 0 : 1; ; attempt++) {
-    const isKnown = attempt === 0
-    const { object, value } = isKnown ? { object: known, value: usable } : yield* read(format, place)
+  const client = yield* Client
+  const decided = yield* Deferred.make<B, KubeError.KubeError>()
+  let last: Exit.Exit<B, KubeError.KubeError> = Exit.die(new Error("nobody decided"))
+  const judged = Effect.fnUntraced(function* (content: Content) {
+    const value = valueIn(format, place.uid, content)
     const before = Option.isSome(value) ? value.value : yield* make
     const [result, after] = yield* decide(before)
-    if (Option.isSome(value) && format.encode(after) === format.encode(before)) {
-      if (isKnown) continue
-      return result
+    last = Exit.succeed(result)
+    return Option.isSome(value) && format.encode(after) === format.encode(before)
+      ? Option.none()
+      : Option.some(contentOf(format, place.uid, content, after))
+  })
+  const job: Job = {
+    place,
+    labels: format.labels,
+    attemptsMax: format.attemptsMax,
+    known: Effect.map(known, (found) =>
+      Option.filter(found, (each) => Option.isSome(valueOf(format, place.uid)(each)))
+    ),
+    judge: (content) =>
+      Effect.catchCause(judged(content), (cause) => {
+        last = Exit.failCause(cause)
+        return Effect.succeedNone
+      }),
+    end: (written) => Deferred.doneUnsafe(decided, Exit.isFailure(written) ? Exit.failCause(written.cause) : last)
+  }
+  yield* gatheringOf(client).run(KubeObjects.key(place), job, together)
+  return yield* Deferred.await(decided)
+})
+
+/** What of a ConfigMap changes. */
+interface Content {
+  readonly annotations: Readonly<Record<string, string>>
+  readonly data: { readonly [key: string]: string }
+}
+
+const nothing: Content = { annotations: {}, data: {} }
+
+const contentIn = ({ data = {}, metadata: { annotations = {} } }: Builtin.ConfigMap): Content => ({ data, annotations })
+
+const valueIn = <A>(
+  { annotation, decode, field }: Format<A>,
+  uid: string,
+  { annotations, data }: Content
+): Option.Option<A> => (annotations[annotation] === uid ? decode(data[field]) : Option.none())
+
+const contentOf = <A>({ annotation, encode, field }: Format<A>, uid: string, { annotations }: Content, value: A) => ({
+  annotations: { ...annotations, [annotation]: uid },
+  data: { [field]: encode(value) }
+})
+
+/** A change, of whatever sort of value. */
+interface Job extends Pick<Format<never>, "attemptsMax" | "labels"> {
+  readonly place: Place
+  /** What a cache has, if that can be used. */
+  readonly known: Effect.Effect<Option.Option<Builtin.ConfigMap>>
+  /** None where all stays as it is. */
+  readonly judge: (content: Content) => Effect.Effect<Option.Option<Content>, never, Client>
+  readonly end: (written: Exit.Exit<void, KubeError.KubeError>) => void
+}
+
+/** By client: what one may not send any more, another one may. */
+const gatherings = new WeakMap<Client["Service"], Gathering.Gathering<Job>>()
+
+const gatheringOf = (client: Client["Service"]): Gathering.Gathering<Job> => {
+  const found = gatherings.get(client) ?? Gathering.make<Job>()
+  gatherings.set(client, found)
+  return found
+}
+
+const together = (jobs: ReadonlyArray<Job>): Effect.Effect<void, never, Client> =>
+  Effect.flatMap(Effect.exit(written(jobs)), (exit) => Effect.sync(() => jobs.forEach(({ end }) => end(exit))))
+
+/** One after the other, as if each had been alone; nothing where none of them changes anything. */
+const judgedByAll = Effect.fnUntraced(function* (jobs: ReadonlyArray<Job>, object: Option.Option<Builtin.ConfigMap>) {
+  let content = Option.match(object, { onNone: () => nothing, onSome: contentIn })
+  let isChanged = false
+  for (const { judge } of jobs) {
+    const next = yield* judge(content)
+    if (Option.isNone(next)) continue
+    content = next.value
+    isChanged = true
+  }
+  return isChanged ? Option.some(content) : Option.none()
+})
+
+const written = Effect.fnUntraced(function* (
+  jobs: ReadonlyArray<Job>
+): Effect.fn.Return<void, KubeError.KubeError, Client> {
+  const [first] = jobs
+  if (first === undefined) return
+  const attemptsMax = Math.max(...jobs.map((each) => each.attemptsMax))
+  const known = yield* first.known
+  for (let attempt = Option.isSome(known) ? 0 : 1; ; attempt++) {
+    const object = attempt === 0 ? known : yield* get(first.place)
+    const content = yield* judgedByAll(jobs, object)
+    if (Option.isNone(content)) {
+      if (attempt === 0) continue
+      return
     }
-    const written = yield* Effect.result(write(format, place, object, after))
-    if (written._tag === "Success") return result
-    const lost =
-      written.failure._tag === "Conflict" ||
-      written.failure._tag === "AlreadyExists" ||
-      written.failure._tag === "NotFound"
-    if (!lost || attempt >= format.attemptsMax) return yield* Effect.fail(written.failure)
+    const outcome = yield* Effect.result(write(first, object, content.value))
+    if (Result.isSuccess(outcome)) return
+    if (!lostRaces.has(outcome.failure._tag) || attempt >= attemptsMax) return yield* Effect.fail(outcome.failure)
   }
 })
+
+const lostRaces: ReadonlySet<string> = new Set(["Conflict", "AlreadyExists", "NotFound"])
 
 /**
  * Removes it, unless it is about another object by now.
@@ -147,24 +238,23 @@ export const remove = Effect.fnUntraced(function* (
   yield* Effect.catchTag(removal, "NotFound", () => Effect.void)
 })
 
-const write = Effect.fnUntraced(function* <A>(
-  { annotation, encode, field, labels }: Format<A>,
-  { name, namespace, uid }: Place,
+const get = ({ name, namespace }: Place) =>
+  Client.use((client) => client.get(Builtin.ConfigMap, { name, namespace })).pipe(
+    Effect.asSome,
+    Effect.catchTag("NotFound", () => Effect.succeedNone)
+  )
+
+const write = Effect.fnUntraced(function* (
+  { labels, place: { name, namespace } }: Job,
   object: Option.Option<Builtin.ConfigMap>,
-  value: A
+  { annotations, data }: Content
 ) {
   const client = yield* Client
-  const data = { [field]: encode(value) }
   if (Option.isNone(object)) {
-    const metadata = {
-      name,
-      namespace,
-      annotations: { [annotation]: uid },
-      ...(labels === undefined ? {} : { labels })
-    }
-    return yield* client.create(Builtin.ConfigMap, { metadata, data })
+    const metadata = { name, namespace, annotations, ...(labels === undefined ? {} : { labels }) }
+    yield* client.create(Builtin.ConfigMap, { metadata, data })
+    return
   }
-  const { metadata } = object.value
-  const annotations = { ...metadata.annotations, [annotation]: uid }
-  return yield* client.update(Builtin.ConfigMap, { ...object.value, metadata: { ...metadata, annotations }, data })
+  const metadata = { ...object.value.metadata, annotations }
+  yield* client.update(Builtin.ConfigMap, { ...object.value, metadata, data })
 })

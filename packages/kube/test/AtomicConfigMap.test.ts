@@ -3,7 +3,8 @@ import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Option } from "effect"
+import type { KubeError } from "@berth/kube/KubeError"
+import { Deferred, Effect, Fiber, Option } from "effect"
 
 const format: AtomicConfigMap.Format<number> = {
   annotation: "example.com/owner-uid",
@@ -19,8 +20,13 @@ const increment = (value: number) => Effect.succeed([value, value + 1] as const)
 const found = Effect.map(AtomicConfigMap.read(format, place), ({ value }) => Option.getOrUndefined(value))
 const removed = Client.use((client) => client.delete(Builtin.ConfigMap, ref))
 
+/** As another process does it. */
+const byAnother = <A, E>(change: Effect.Effect<A, E, Client>) =>
+  Effect.updateService(change, Client, (client) => ({ ...client }))
+
 /** Adds one, while somebody else does something before each of the first writes. */
-const disturbed = <E>(times: number, other: Effect.Effect<unknown, E, Client>) => {
+const disturbed = <E>(times: number, some: Effect.Effect<unknown, E, Client>) => {
+  const other = byAnother(some)
   const judged: Array<number> = []
   const decide = (value: number) => {
     judged.push(value)
@@ -114,7 +120,7 @@ describe("A value of which a cache has something", () => {
       judged.push(value)
       return Effect.succeed([value, value + by] as const)
     }
-    const result = yield* AtomicConfigMap.change(format, place, none, decide, known)
+    const result = yield* AtomicConfigMap.change(format, place, none, decide, Effect.succeed(known))
     return { result, judged }
   })
   const two = Effect.forEach([0, 1], () => AtomicConfigMap.change(format, place, none, increment))
@@ -170,6 +176,91 @@ describe("A value of which a cache has something", () => {
         yield* AtomicConfigMap.remove(format, place)
         yield* AtomicConfigMap.remove(format, place)
         assert.isUndefined(yield* found)
+      })
+    )
+  )
+})
+
+describe("Changes of a value that come at once", () => {
+  const counting = Effect.fnUntraced(function* () {
+    const client = yield* Client
+    const sent = { reads: 0, writes: 0 }
+    const get: typeof client.get = (...args) => {
+      sent.reads += 1
+      return client.get(...args)
+    }
+    const update: typeof client.update = (...args) => {
+      sent.writes += 1
+      return client.update(...args)
+    }
+    return { sent, client: { ...client, get, update } }
+  })
+
+  it.effect("are judged one after the other, and written together", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* AtomicConfigMap.change(format, place, none, increment)
+        const { client, sent } = yield* counting()
+
+        const results = yield* Effect.forEach(
+          Array.from({ length: 16 }),
+          () => AtomicConfigMap.change(format, place, none, increment),
+          { concurrency: "unbounded" }
+        ).pipe(Effect.provideService(Client, client))
+
+        assert.deepStrictEqual(
+          results,
+          Array.from({ length: 16 }, (_, index) => index + 1)
+        )
+        assert.strictEqual(yield* found, 17)
+        // The first one does not wait for any other.
+        assert.deepStrictEqual(sent, { reads: 2, writes: 2 })
+      })
+    )
+  )
+
+  it.effect("fail alone where one of them cannot be judged, and together where they cannot be written", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* AtomicConfigMap.change(format, place, none, increment)
+        const client = yield* Client
+        const refused = Effect.flip(client.get(Builtin.ConfigMap, { name: "missing", namespace: "default" }))
+        const failing = () => Effect.flatMap(refused, Effect.fail)
+        const tried = (decide: (value: number) => Effect.Effect<readonly [number, number], KubeError, Client>) =>
+          Effect.map(Effect.result(AtomicConfigMap.change(format, place, none, decide)), ({ _tag }) => _tag)
+        const three = Effect.all([tried(increment), tried(failing), tried(increment)], { concurrency: "unbounded" })
+
+        const judged = yield* three
+        const update = () => Effect.flatMap(refused, Effect.fail)
+        const written = yield* Effect.provideService(three, Client, { ...client, update, create: update })
+
+        assert.deepStrictEqual(judged, ["Success", "Failure", "Success"])
+        assert.deepStrictEqual(written, ["Failure", "Failure", "Failure"])
+        assert.strictEqual(yield* found, 3)
+      })
+    )
+  )
+
+  it.effect("are made though whoever began to is interrupted", () =>
+    provided(
+      Effect.gen(function* () {
+        yield* AtomicConfigMap.change(format, place, none, increment)
+        const begun = yield* Deferred.make<void>()
+        const go = yield* Deferred.make<void>()
+        const slow = (value: number) =>
+          Effect.andThen(Effect.andThen(Deferred.succeed(begun, undefined), Deferred.await(go)), increment(value))
+        const first = yield* Effect.forkChild(AtomicConfigMap.change(format, place, none, slow))
+        yield* Deferred.await(begun)
+        const second = yield* Effect.forkChild(AtomicConfigMap.change(format, place, none, increment))
+        const third = yield* Effect.forkChild(AtomicConfigMap.change(format, place, none, increment))
+        yield* Effect.yieldNow
+
+        yield* Effect.all([Fiber.interrupt(second), Effect.forkChild(Fiber.interrupt(first))])
+        yield* Deferred.succeed(go, undefined)
+        yield* Fiber.join(third)
+
+        // Who waited for its turn had not begun.
+        assert.strictEqual(yield* found, 3)
       })
     )
   )

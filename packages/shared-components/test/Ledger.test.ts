@@ -21,7 +21,12 @@ describe("Ledger", () => {
       // A writer that loses every one of its attempts fails with a Conflict and would come back in its next pass.
       const admitted = yield* Effect.forEach(
         writers,
-        (writer) => Effect.orElseSucceed(Ledger.reserve(book(), writer, 5), () => false),
+        (writer) =>
+          Ledger.reserve(book(), writer, 5).pipe(
+            // What one process sends at the same time does not race.
+            Effect.updateService(Client, (client) => ({ ...client })),
+            Effect.orElseSucceed(() => false)
+          ),
         { concurrency: "unbounded" }
       )
       const holders = yield* Effect.filter(writers, (writer) => Ledger.holds(book(), writer))
