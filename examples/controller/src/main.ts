@@ -1,14 +1,13 @@
-import { Builtin, Caches, Client, Connection, Kind, Operator } from "@berth/kube"
+import { Builtin, Caches, Client, Kind, Operator } from "@berth/kube"
 import { Effect, Layer } from "effect"
 import { controller } from "./controller.ts"
 import { Tenant } from "./Tenant.ts"
 
-const client = Layer.unwrap(Effect.map(Connection.detect(), Client.layerFromConnection))
 const caches = Caches.observedClient.pipe(Layer.provideMerge(Caches.layer))
 
 Client.Client.use((client) => client.apply(Builtin.CustomResourceDefinition, Kind.crd(Tenant), { force: true })).pipe(
   Effect.andThen(Operator.run([controller])),
   Effect.provide(caches),
-  Effect.provide(client),
+  Effect.provide(Client.layerDetected()),
   Operator.runMain
 )

@@ -1,5 +1,5 @@
-import { Builtin, Client, Connection, Kind, Operator } from "@berth/kube"
-import { Config, Effect, Layer } from "effect"
+import { Builtin, Client, Kind, Operator } from "@berth/kube"
+import { Config, Effect } from "effect"
 import { operator } from "./controller.ts"
 import { Site } from "./Site.ts"
 
@@ -9,8 +9,6 @@ const namespace = "berth-sites"
 /** Regions on this machine, as those of kind and minikube, are refused unless this is set. */
 const local = Config.Boolean("SITES_LOCAL").pipe(Config.withDefault(false))
 
-const client = Layer.unwrap(Effect.map(Connection.detect(), Client.layerFromConnection))
-
 const program = Effect.gen(function* () {
   const client = yield* Client.Client
   yield* client.apply(Builtin.CustomResourceDefinition, Kind.crd(Site), { force: true })
@@ -18,4 +16,4 @@ const program = Effect.gen(function* () {
   yield* operator({ namespace, ...((yield* local) && { refusedNetworks: [] }) })
 })
 
-program.pipe(Effect.provide(client), Operator.runMain)
+program.pipe(Effect.provide(Client.layerDetected()), Operator.runMain)

@@ -16,7 +16,8 @@
  * @since 0.1.0
  */
 import { Context, type Duration, Effect, Layer, Stream } from "effect"
-import type { Connection } from "./Connection.ts"
+import * as Connection from "./Connection.ts"
+import type { ConnectionError } from "./ConnectionError.ts"
 import * as Calls from "./internal/calls.ts"
 import * as Exchange from "./internal/exchange.ts"
 import * as Json from "./internal/json.ts"
@@ -310,26 +311,34 @@ export const layer: Layer.Layer<Client, never, Transport.Transport> = Layer.effe
 /**
  * The client of one cluster, over a pool of connections of its own.
  *
+ * @category layers
+ * @since 0.1.0
+ */
+export const layerFromConnection = (connection: Connection.Connection): Layer.Layer<Client> =>
+  Layer.provide(layer, Transport.layer(connection))
+
+/**
+ * The client of the cluster that a person would expect, as {@link Connection.detect} finds it.
+ *
+ * **Errors**: those of {@link Connection.detect}.
+ *
  * **Example** (The namespaces of the cluster at hand)
  * ```ts
  * import * as Builtin from "@berth/kube/Builtin"
  * import * as Client from "@berth/kube/Client"
- * import * as Connection from "@berth/kube/Connection"
- * import { Effect, Layer, Stream } from "effect"
+ * import { Effect, Stream } from "effect"
  *
  * const program = Effect.gen(function*() {
  *   const client = yield* Client.Client
  *   yield* Stream.runForEach(client.listStream(Builtin.Namespace), ({ metadata }) => Effect.log(metadata.name))
  * })
  *
- * export const main = Effect.provide(
- *   program,
- *   Layer.unwrap(Effect.map(Connection.detect(), Client.layerFromConnection))
- * )
+ * export const main = Effect.provide(program, Client.layerDetected())
  * ```
  *
  * @category layers
  * @since 0.1.0
  */
-export const layerFromConnection = (connection: Connection): Layer.Layer<Client> =>
-  Layer.provide(layer, Transport.layer(connection))
+export const layerDetected = (
+  options?: Parameters<typeof Connection.detect>[0]
+): Layer.Layer<Client, ConnectionError> => Layer.unwrap(Effect.map(Connection.detect(options), layerFromConnection))

@@ -27,7 +27,6 @@ import { hostname } from "node:os"
 import { Context, Data, type Duration, Effect, Layer, Logger, Option, type Scope } from "effect"
 import * as Caches from "./Caches.ts"
 import * as Client from "./Client.ts"
-import * as Connection from "./Connection.ts"
 import type { ConnectionError } from "./ConnectionError.ts"
 import type { Controller } from "./Controller.ts"
 import * as Events from "./Events.ts"
@@ -296,7 +295,7 @@ export const layer = (
   options: Options
 ): Layer.Layer<Foundation, ConnectionError | LeaderElection.InvalidTimes | Telemetry.TelemetryInvalid> => {
   const { context, kubeconfig } = options.settings ?? {}
-  const client = Layer.unwrap(Effect.map(Connection.detect({ kubeconfig, context }), Client.layerFromConnection))
+  const client = Client.layerDetected({ kubeconfig, context })
   return Layer.mergeAll(Caches.layer, election(options), Layer.succeed(Program, options)).pipe(
     Layer.provideMerge(client),
     Layer.provideMerge(Health.layer),

@@ -92,3 +92,12 @@ export const flags = {
   }),
   ...make.program("berth-operator")
 }
+
+const { context, kubeconfig, managementNamespace, sharedNamespace } = flags
+/**
+ * The flags of commands that look at what the operator does: which cluster, and where there.
+ *
+ * @category flags
+ * @since 0.1.0
+ */
+export const cluster = { managementNamespace, sharedNamespace, kubeconfig, context }

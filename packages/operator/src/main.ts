@@ -5,13 +5,21 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect } from "effect"
 import { Command } from "effect/cli"
 import * as CrdsCommand from "./commands/CrdsCommand.ts"
+import * as ExplainCommand from "./commands/ExplainCommand.ts"
+import * as PlanCommand from "./commands/PlanCommand.ts"
 import * as RunCommand from "./commands/RunCommand.ts"
 import * as SqlCommand from "./commands/SqlCommand.ts"
 import { version } from "./internal/version.ts"
 
 const berth = Command.make("berth").pipe(
   Command.withDescription("Environments that share components, each with a slice of its own."),
-  Command.withSubcommands([RunCommand.command, SqlCommand.command, CrdsCommand.command])
+  Command.withSubcommands([
+    RunCommand.command,
+    ExplainCommand.command,
+    PlanCommand.command,
+    SqlCommand.command,
+    CrdsCommand.command
+  ])
 )
 
 Command.run(berth, { version }).pipe(Effect.provide(NodeServices.layer), Operator.runMain)

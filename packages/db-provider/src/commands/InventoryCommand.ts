@@ -8,7 +8,7 @@
  *
  * @since 0.1.0
  */
-import { Client } from "@berth/kube/Client"
+import * as Client from "@berth/kube/Client"
 import * as CommandLine from "@berth/kube/CommandLine"
 import type * as Kind from "@berth/kube/Kind"
 import { Data, Effect, Option } from "effect"
@@ -19,7 +19,6 @@ import { place } from "../Configuration.ts"
 import * as Consent from "../Consent.ts"
 import { Consumer } from "../Consumer.ts"
 import { Database } from "../Database.ts"
-import * as cluster from "../internal/cluster.ts"
 import * as givenShard from "../internal/givenShard.ts"
 import * as texts from "../internal/inventoryText.ts"
 import * as Inventory from "../Inventory.ts"
@@ -82,7 +81,7 @@ const recordedOn = (shard: Shard, record: Kind.Object<typeof Database>): Readonl
 }
 
 const records = Effect.fnUntraced(function* (shard: Shard, namespace: string) {
-  const { items } = yield* Client.use((client) => client.list(Database, { namespace }))
+  const { items } = yield* Client.Client.use((client) => client.list(Database, { namespace }))
   const decoded = yield* Effect.forEach(items, (item) => Effect.option(Database.decode(item)))
   return decoded.flatMap(Option.match({ onNone: () => [], onSome: (record) => recordedOn(shard, record) }))
 })
@@ -122,7 +121,7 @@ const adoptAll = Effect.fnUntraced(function* (
 })
 
 const consumer = (name: string) =>
-  Client.use((client) => client.get(Consumer, { name })).pipe(
+  Client.Client.use((client) => client.get(Consumer, { name })).pipe(
     Effect.flatMap((raw) => Effect.orDie(Consumer.decode(raw))),
     Effect.asSome,
     Effect.catchTag("NotFound", () => Effect.succeedNone)
@@ -156,7 +155,7 @@ const ofShard = Effect.fnUntraced(function* (given: Given, shard: Shard) {
 
 const shards = Effect.fnUntraced(function* ({ shard }: Given) {
   if (Option.isSome(shard)) return [yield* givenShard.named(shard.value)]
-  const { items } = yield* Client.use((client) => client.list(Shard))
+  const { items } = yield* Client.Client.use((client) => client.list(Shard))
   return yield* Effect.forEach(items, ({ metadata }) => givenShard.named(metadata.name))
 })
 
@@ -177,7 +176,7 @@ const failed = new CommandLine.CommandFailed({ code: 1 })
  */
 export const command = Command.make("inventory", flags, ({ context, kubeconfig, ...given }) =>
   inventory(given).pipe(
-    Effect.provide(cluster.client({ context, kubeconfig })),
+    Effect.provide(Client.layerDetected({ context, kubeconfig })),
     Effect.provide(Connector.layer()),
     CommandLine.toExit("berth-db-provider", () => 2),
     Effect.flatMap((fits) => (fits ? Effect.void : Effect.fail(failed))),

@@ -2,16 +2,16 @@
 import { readFile } from "node:fs/promises"
 import { text as readAll } from "node:stream/consumers"
 import * as Builtin from "@berth/kube/Builtin"
-import { Client } from "@berth/kube/Client"
+import * as Client from "@berth/kube/Client"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import type { KubeError } from "@berth/kube/KubeError"
+import * as Manifest from "@berth/kube/Manifest"
 import { Data, Effect, Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import { parse } from "yaml"
 import { place } from "../Configuration.ts"
 import { Shard } from "../Shard.ts"
 import * as ShardServer from "../ShardServer.ts"
-import * as cluster from "./cluster.ts"
 
 /** The call cannot be carried out as it is. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
@@ -61,24 +61,17 @@ const read = (path: string) =>
     catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
   })
 
-/** What the API server would add. */
-const notStored = { uid: "not-stored", resourceVersion: "0" }
-
 const ofManifest = Effect.fnUntraced(function* (path: string) {
   const text = yield* read(path)
   const document = yield* Effect.try({
     try: (): unknown => parse(text),
     catch: () => new UsageError({ problem: `${path} is not YAML` })
   })
-  const metadata = isObject(document) && isObject(document["metadata"]) ? document["metadata"] : {}
   return yield* Effect.mapError(
-    Shard.decode({ ...(isObject(document) ? document : {}), metadata: { ...metadata, ...notStored } }),
+    Manifest.decode(Shard, document),
     ({ message }) => new UsageError({ problem: `${path} is not the manifest of a Shard: ${message}` })
   )
 })
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }: Given) {
   if (Option.isSome(passwordFile)) return Redacted.make(withoutEnd(yield* read(passwordFile.value)))
@@ -94,10 +87,10 @@ const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }
 export const passwordOf = Effect.fnUntraced(function* (
   { metadata, spec }: Shard,
   namespace: string
-): Effect.fn.Return<Redacted.Redacted, KubeError | UsageError, Client> {
+): Effect.fn.Return<Redacted.Redacted, KubeError | UsageError, Client.Client> {
   const { key, name } = spec.provisionerSecretRef
   const problem = `the Secret ${namespace}/${name}, which Shard ${metadata.name} names, is not there or has no key ${key}`
-  const secret = yield* Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
+  const secret = yield* Client.Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
     Effect.catchTag("NotFound", () => Effect.fail(new UsageError({ problem })))
   )
   const password = withoutEnd(Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8"))
@@ -106,7 +99,7 @@ export const passwordOf = Effect.fnUntraced(function* (
 
 /** A Shard of the cluster. */
 export const named = Effect.fnUntraced(function* (name: string) {
-  const raw = yield* Client.use((client) => client.get(Shard, { name }))
+  const raw = yield* Client.Client.use((client) => client.get(Shard, { name }))
   return yield* Effect.mapError(
     Shard.decode(raw),
     ({ message }) => new UsageError({ problem: `Shard ${name} cannot be read: ${message}` })
@@ -126,5 +119,5 @@ export const settings = Effect.fnUntraced(function* (
   const found = Effect.flatMap(named(shard.value), (it) =>
     Effect.map(passwordOf(it, namespace), (password) => ShardServer.settingsOf(it, password))
   )
-  return yield* Effect.provide(found, cluster.client(given))
+  return yield* Effect.provide(found, Client.layerDetected(given))
 })

@@ -1,0 +1,60 @@
+/** What `berth plan` is asked, read from manifests. */
+import { readFile } from "node:fs/promises"
+import { text as readAll } from "node:stream/consumers"
+import * as Manifest from "@berth/kube/Manifest"
+import { Environment } from "@berth/shared-components/Environment"
+import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplate"
+import type * as Plan from "@berth/shared-components/Plan"
+import { Data, Effect, Predicate } from "effect"
+import { parseAllDocuments } from "yaml"
+
+export class ManifestsInvalid extends Data.TaggedError("ManifestsInvalid")<{
+  readonly file: string
+  readonly problem: string
+}> {
+  override get message() {
+    return `${this.file}: ${this.problem}`
+  }
+}
+
+const documentsOf = Effect.fnUntraced(function* (file: string) {
+  const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
+  const text = yield* Effect.tryPromise({
+    try: () => (file === "-" ? readAll(process.stdin) : readFile(file, "utf8")),
+    catch: () => invalid("cannot be read")
+  })
+  const documents = parseAllDocuments(text)
+  if (documents.some(({ errors }) => errors.length > 0)) return yield* invalid("is not YAML")
+  return documents.flatMap((document): ReadonlyArray<unknown> => {
+    const object: unknown = document.toJS()
+    return object === null ? [] : [object]
+  })
+})
+
+const isOf = (kind: typeof Environment | typeof EnvironmentTemplate) => (document: unknown) =>
+  Predicate.isObject(document) && "kind" in document && document.kind === kind.kind
+
+/** `file` is a path, or `-` for standard input. */
+export const read = Effect.fnUntraced(function* (file: string): Effect.fn.Return<Plan.Request, ManifestsInvalid> {
+  const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
+  const documents = yield* documentsOf(file)
+  const [environment, ...others] = documents.filter(isOf(Environment))
+  const templates = documents.filter(isOf(EnvironmentTemplate))
+  if (environment === undefined || others.length > 0) return yield* invalid("has to have one Environment")
+  if (templates.length > 1) return yield* invalid("has more than one EnvironmentTemplate")
+  const decoded = yield* Effect.mapError(Manifest.decode(Environment, environment), ({ message }) =>
+    invalid(`the Environment is not valid: ${message}`)
+  )
+  const [template] = yield* Effect.forEach(templates, (each) =>
+    Effect.mapError(Manifest.decode(EnvironmentTemplate, each), ({ message }) =>
+      invalid(`the EnvironmentTemplate is not valid: ${message}`)
+    )
+  )
+  const { metadata, spec } = decoded
+  if (template !== undefined && template.metadata.name !== spec.templateRef.name) {
+    return yield* invalid(
+      `the Environment's template is ${spec.templateRef.name}, not the ${template.metadata.name} that is there`
+    )
+  }
+  return { name: metadata.name, spec, template: template?.spec }
+})
