@@ -40,6 +40,9 @@ const acts = [
   "done: feature-a is deleted, and feature-c gets its place",
   "done: the database and the login of feature-a are gone from the server",
   "done: the binding of feature-c logs in and writes",
+  "done: a database provider gets a server to make databases on, and the operator a token for it",
+  "done: the template gets another component, and each environment a database of the provider, without a Job",
+  "done: each new binding logs in and writes, and is refused at the other's database",
   /^All of it took \d+\.\d seconds: two places, three environments, one PostgreSQL\.$/u,
   `The operator's log is ${operatorLog}`,
   "npm run quickstart -- --keep"
@@ -146,7 +149,7 @@ describe("npm run quickstart", () => {
         assert.strictEqual((yield* quickstart.ended).code, 1)
         inOrder(quickstart.errors(), [
           "The quickstart failed: The operator was killed by signal 9. Its last words:",
-          "Run it again. If the operator ends again, see its last words above, or who sent it the signal.",
+          "Run it again. If it ends again, see its last words above, or who sent it the signal.",
           `The operator's log is ${operatorLog}`
         ])
         yield* quickstart.gone(moment)

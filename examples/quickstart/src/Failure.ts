@@ -44,8 +44,8 @@ const advice = (tag: string, kubeconfig: Option.Option<string>): string | undefi
       return `See what holds it (kubectl${flag} describe namespaces), then: npm run quickstart --${flag} --remove`
     case "LeftFromEarlier":
       return `To remove what a quickstart has left: npm run quickstart --${flag} --remove`
-    case "OperatorEnded":
-      return "Run it again. If the operator ends again, see its last words above, or who sent it the signal."
+    case "ProgramEnded":
+      return "Run it again. If it ends again, see its last words above, or who sent it the signal."
     default:
       return undefined
   }

@@ -23,16 +23,23 @@ export interface Login {
 const text = (secret: Builtin.Secret, key: string): string =>
   Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8")
 
+/** A component that is a database, the key of its binding that says how to connect, and where the application reads it. */
+const databases = {
+  db: { key: "URL", variable: "DATABASE_URL" },
+  orders: { key: "uri", variable: "ORDERS_URL" }
+} as const
+
 /** Reads what the environment was given: the binding of its database, and the variables of its application. */
-export const login = Effect.fn("Proof.login")(function* (environment: string) {
+export const loginOf = Effect.fn("Proof.login")(function* (component: keyof typeof databases, environment: string) {
   const client = yield* Client
   const object = yield* client.get(Environment, { name: environment, namespace: managementNamespace })
   const namespace = object.status?.namespace ?? ""
-  const binding = yield* client.get(Builtin.Secret, { name: "db-binding", namespace })
+  const binding = yield* client.get(Builtin.Secret, { name: `${component}-binding`, namespace })
   const variables = yield* client.get(Builtin.Secret, { name: "app-env", namespace })
-  if (text(variables, "DATABASE_URL") !== text(binding, "URL")) {
+  const { key, variable } = databases[component]
+  if (text(variables, variable) !== text(binding, key)) {
     return yield* new NotProved({
-      claim: `app-env of ${environment} has the URL of its database`,
+      claim: `app-env of ${environment} has in ${variable} how to connect to ${component}`,
       seen: "another value"
     })
   }
@@ -44,6 +51,9 @@ export const login = Effect.fn("Proof.login")(function* (environment: string) {
   }
   return found
 })
+
+/** That of the database that a Job has made. */
+export const login = (environment: string) => loginOf("db", environment)
 
 /** The login works and may write. */
 export const writes = Effect.fn("Proof.writes")(function* ({ database, password, user }: Login) {

@@ -1,4 +1,7 @@
 /** Takes away from a cluster that exists whatever the story brought there. An embedded one goes as a whole. */
+import { Consumer } from "@berth/db-provider/Consumer"
+import { Database } from "@berth/db-provider/Database"
+import { Shard } from "@berth/db-provider/Shard"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type { KubeError } from "@berth/kube/KubeError"
@@ -10,7 +13,7 @@ import { SharedComponent } from "@berth/shared-components/SharedComponent"
 import { SharedComponentProvider } from "@berth/shared-components/SharedComponentProvider"
 import { Slice } from "@berth/shared-components/Slice"
 import { Data, type Duration, Effect, Schedule } from "effect"
-import { isMarked, managementNamespace, marker, sharedNamespace } from "./Stage.ts"
+import { databaseNamespace, isMarked, managementNamespace, marker, sharedNamespace } from "./Stage.ts"
 
 /** After all the patience something is still there. */
 export class LeftBehind extends Data.TaggedError("LeftBehind")<{ readonly left: ReadonlyArray<string> }> {
@@ -26,6 +29,13 @@ const kinds: ReadonlyArray<ResourceType> = [
   SharedComponent,
   EnvironmentTemplate,
   SharedComponentProvider
+]
+
+/** The database provider's: what is on a shard goes before it. */
+const ofProvider: ReadonlyArray<readonly [ResourceType, namespace: string | undefined]> = [
+  [Database, databaseNamespace],
+  [Consumer, undefined],
+  [Shard, undefined]
 ]
 
 const markerSelector = `${marker.key}=${marker.value}`
@@ -69,10 +79,14 @@ const emptied = (left: Left, patience: Duration.Input, asLongAs: Effect.Effect<u
   )
 
 /** While the operator runs it tears down what it made, databases too; after that, whatever is left is let go. */
-const removeKind = Effect.fnUntraced(function* (type: ResourceType, operatorEnded: Effect.Effect<unknown>) {
-  const left = all(type, { namespace: managementNamespace })
-  // Environments give their slices up themselves.
-  if (type !== Slice) yield* remove(type, yield* left)
+const removeKind = Effect.fnUntraced(function* (
+  type: ResourceType,
+  namespace: string | undefined,
+  operatorEnded: Effect.Effect<unknown>
+) {
+  const left = all(type, namespace === undefined ? {} : { namespace })
+  // Environments give their slices up themselves, and slices their databases.
+  if (type !== Slice && type !== Database) yield* remove(type, yield* left)
   yield* emptied(left, "60 seconds", operatorEnded)
   const stuck = yield* left
   yield* release(type, stuck)
@@ -96,9 +110,15 @@ const named = (object: KubeObject): string =>
 export const restore = Effect.fn("Restore.restore")(function* (operatorEnded: Effect.Effect<unknown>) {
   // Of somebody else's Berth nothing may go: where the namespace is not ours, there is nothing of ours in it.
   if ((yield* namespaces).some(({ metadata }) => metadata.name === managementNamespace)) {
-    yield* Effect.forEach(kinds, (type) => removeKind(type, operatorEnded), { discard: true })
+    yield* Effect.forEach(kinds, (type) => removeKind(type, managementNamespace, operatorEnded), { discard: true })
     yield* remove(Builtin.Namespace, yield* ofEnvironments)
     yield* release(Builtin.Secret, yield* all(Builtin.Secret, { namespace: managementNamespace }))
+  }
+  if ((yield* namespaces).some(({ metadata }) => metadata.name === databaseNamespace)) {
+    yield* Effect.forEach(ofProvider, ([type, namespace]) => removeKind(type, namespace, operatorEnded), {
+      discard: true
+    })
+    yield* release(Builtin.Secret, yield* all(Builtin.Secret, { namespace: databaseNamespace }))
   }
   const marked = yield* namespaces
   if (marked.some(({ metadata }) => metadata.name === sharedNamespace)) {

@@ -1,9 +1,11 @@
 /** The story from its first act to its end, and what has to be done around it. */
 import * as Cluster from "@berth/testing/Cluster"
 import { Clock, Effect, Exit, Fiber } from "effect"
+import * as DatabaseProvider from "./DatabaseProvider.ts"
 import * as Failure from "./Failure.ts"
 import * as OperatorLog from "./OperatorLog.ts"
 import * as OperatorProcess from "./OperatorProcess.ts"
+import * as ProgramProcess from "./ProgramProcess.ts"
 import { restore } from "./Restore.ts"
 import * as Seen from "./Seen.ts"
 import * as Stage from "./Stage.ts"
@@ -45,10 +47,12 @@ const acts = Effect.fnUntraced(function* (options: Options, started: (ended: Eff
   yield* timeline.step("apply the kinds, the namespaces and the admin's Secret", Stage.prepare())
   const log = yield* OperatorLog.open(options.log)
   options.outcome.operatorLog = options.log
+  // Beside the first acts: only the last one needs it.
+  const provider = yield* Effect.forkScoped(databaseProvider(kubeconfig, log))
   const operator = yield* timeline.step("start the operator", OperatorProcess.start(kubeconfig, log))
-  started(Effect.exit(operator.watched))
+  started(Effect.raceFirst(Effect.exit(operator.watched), ended(provider)))
   // The story ends at once when the operator does.
-  const told = Effect.raceFirst(tell(options.startMs), operator.watched)
+  const told = Effect.raceFirst(tell(options.startMs, Fiber.join(provider)), operator.watched)
   if (options.keep) return yield* keep(options, kubeconfig, yield* Effect.exit(told), operator.watched)
   yield* told
   const lines = [
@@ -60,12 +64,27 @@ const acts = Effect.fnUntraced(function* (options: Options, started: (ended: Eff
   yield* timeline.say(lines.join("\n"))
 })
 
-const tell = Effect.fnUntraced(function* (startMs: number) {
+const databaseProvider = Effect.fnUntraced(function* (kubeconfig: string, log: (chunk: Buffer) => void) {
+  yield* DatabaseProvider.prepare()
+  const { start } = yield* DatabaseProvider.make(kubeconfig, { log })
+  return yield* start
+})
+
+/** A provider that has not come so far holds nothing up. */
+const ended = <A extends DatabaseProvider.DatabaseProvider, E>(provider: Fiber.Fiber<A, E>) =>
+  Effect.exit(Effect.flatMap(Fiber.join(provider), ({ watched }) => watched))
+
+const tell = Effect.fnUntraced(function* <E>(
+  startMs: number,
+  databaseProvider: Effect.Effect<DatabaseProvider.DatabaseProvider, E>
+) {
   const timeline = yield* Timeline
   yield* Seen.narrate()
   yield* Story.twoEnvironments()
   const { a } = yield* Story.isolation()
   yield* Story.succession(a)
+  const provider = yield* timeline.step("the database provider serves by now", databaseProvider)
+  yield* Effect.raceFirst(Story.otherDatabases(provider), provider.watched)
   const seconds = (((yield* Clock.currentTimeMillis) - startMs) / 1000).toFixed(1)
   yield* timeline.say(`\nAll of it took ${seconds} seconds: two places, three environments, one PostgreSQL.`)
 })
@@ -75,7 +94,7 @@ const keep = Effect.fnUntraced(function* <E>(
   options: Options,
   file: string,
   exit: Exit.Exit<void, E>,
-  watched: OperatorProcess.OperatorProcess["watched"]
+  watched: ProgramProcess.ProgramProcess["watched"]
 ) {
   const timeline = yield* Timeline
   if (Exit.isFailure(exit)) yield* timeline.say(`\n${Failure.explained(exit.cause, options)}\n`)

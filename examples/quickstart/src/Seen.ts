@@ -63,6 +63,16 @@ export const isReady = (found: Option.Option<RawEnvironment>): boolean =>
 export const positionOf = (environment: RawEnvironment): number | undefined =>
   environment.status?.components?.find(({ position }) => position !== undefined)?.position
 
+/** Whether a component of the environment is served, and everything else is. */
+export const hasComponent =
+  (name: string) =>
+  (found: Option.Option<RawEnvironment>): boolean =>
+    isReady(found) &&
+    Option.exists(
+      found,
+      ({ status }) => status?.components?.some((each) => each.name === name && each.phase === "Ready") === true
+    )
+
 /** What the shared component says of itself. */
 export const consumers = Effect.gen(function* () {
   const cache = yield* Caches.open(sharedComponents)
@@ -91,7 +101,8 @@ export const narrate = Effect.fn("Seen.narrate")(function* () {
     Stream.runForEach(watchedSlices.changes, ({ _tag, object }) => {
       const { phase, position } = object.status ?? {}
       const state = position === undefined ? phase : `number ${position} in line`
-      return tell(`slice of ${object.spec.consumer.name}`, _tag === "Deleted" ? "gone" : state)
+      const { component, name } = object.spec.consumer
+      return tell(`${component === "db" ? "slice" : component} of ${name}`, _tag === "Deleted" ? "gone" : state)
     })
   )
 })

@@ -1,5 +1,6 @@
 /** What the story needs: a Kubernetes API, something that runs Jobs, and a PostgreSQL. All of it goes when the scope closes. */
 import * as Builtin from "@berth/kube/Builtin"
+import * as ProviderCrds from "@berth/db-provider/Crds"
 import { Client } from "@berth/kube/Client"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import * as Crds from "@berth/operator/Crds"
@@ -14,6 +15,8 @@ import { Timeline } from "./Timeline.ts"
 
 export const sharedNamespace = "berth-shared"
 export const managementNamespace = "berth-system"
+/** Of the database provider. */
+export const databaseNamespace = "berth-db"
 
 /** On the namespaces and the kinds that this story makes, so that it takes away no others. See manifests/namespaces.yaml. */
 export const marker = { key: "app.kubernetes.io/managed-by", value: "berth-quickstart" }
@@ -54,10 +57,12 @@ export const cluster = (kubeconfig: Option.Option<string>) =>
 /** A cluster that has Berth is left alone: what the story makes it also removes. */
 export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
   const client = yield* Client
-  const namespaces = [managementNamespace, sharedNamespace].map(
+  const namespaces = [managementNamespace, sharedNamespace, databaseNamespace].map(
     (name) => [Builtin.Namespace, "namespace", name] as const
   )
-  const kinds = Crds.all.map(({ metadata: { name } }) => [Builtin.CustomResourceDefinition, "kind", name] as const)
+  const kinds = [...Crds.all, ...ProviderCrds.all].map(
+    ({ metadata: { name } }) => [Builtin.CustomResourceDefinition, "kind", name] as const
+  )
   for (const [type, what, name] of [...namespaces, ...kinds]) {
     const found = yield* Effect.catchTag(
       Effect.asSome(client.get<KubeObject>(type, { name })),
@@ -75,12 +80,7 @@ export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
 export const prepare = Effect.fn("Stage.prepare")(function* () {
   const client = yield* Client
   const timeline = yield* Timeline
-  for (const crd of Crds.all) {
-    const labels = { [marker.key]: marker.value }
-    const marked = { ...crd, metadata: { ...crd.metadata, labels } }
-    yield* client.apply(Builtin.CustomResourceDefinition, marked, { fieldManager: "quickstart", force: true })
-  }
-  yield* Effect.forEach(Crds.all, ({ metadata }) => established(metadata.name), { concurrency: "unbounded" })
+  yield* define(Crds.all)
   yield* Manifests.apply("namespaces.yaml")
   const { host, port, provisioner } = yield* Postgres.Postgres
   yield* client.create(Builtin.Secret, {
@@ -88,6 +88,17 @@ export const prepare = Effect.fn("Stage.prepare")(function* () {
     stringData: { host, port: String(port), user: provisioner.user, password: provisioner.password }
   })
   yield* timeline.note(`the Secret ${sharedNamespace}/postgres-admin says: PostgreSQL is on port ${port}`)
+})
+
+/** Makes kinds, marked as the quickstart's, and waits until there are. */
+export const define = Effect.fn("Stage.define")(function* (crds: typeof Crds.all) {
+  const client = yield* Client
+  for (const crd of crds) {
+    const labels = { [marker.key]: marker.value }
+    const marked = { ...crd, metadata: { ...crd.metadata, labels } }
+    yield* client.apply(Builtin.CustomResourceDefinition, marked, { fieldManager: "quickstart", force: true })
+  }
+  yield* Effect.forEach(crds, ({ metadata }) => established(metadata.name), { concurrency: "unbounded" })
 })
 
 const established = Effect.fnUntraced(function* (name: string) {

@@ -2,6 +2,7 @@
 import { Client } from "@berth/kube/Client"
 import { Environment } from "@berth/shared-components/Environment"
 import { Effect, Option } from "effect"
+import * as DatabaseProvider from "./DatabaseProvider.ts"
 import * as Manifests from "./Manifests.ts"
 import * as Proof from "./Proof.ts"
 import * as Seen from "./Seen.ts"
@@ -73,4 +74,35 @@ export const succession = Effect.fn("Story.succession")(function* (first: Proof.
   yield* timeline.step("the database and the login of feature-a are gone from the server", Proof.gone(first))
   const c = yield* Proof.login("feature-c")
   yield* timeline.step("the binding of feature-c logs in and writes", Proof.writes(c))
+})
+
+/** Databases of another sort: made by a database provider, without a Job, for environments that are there already. */
+export const otherDatabases = Effect.fn("Story.otherDatabases")(function* (
+  provider: DatabaseProvider.DatabaseProvider
+) {
+  const timeline = yield* Timeline
+  yield* timeline.step(
+    "a database provider gets a server to make databases on, and the operator a token for it",
+    DatabaseProvider.introduce(provider)
+  )
+  yield* timeline.step(
+    "the template gets another component, and each environment a database of the provider, without a Job",
+    Effect.andThen(
+      Manifests.apply("template-with-orders.yaml"),
+      Effect.forEach(
+        ["feature-b", "feature-c"],
+        (name) => Seen.environment(name, `${name} having its orders`, Seen.hasComponent("orders")),
+        { concurrency: "unbounded", discard: true }
+      )
+    )
+  )
+  const b = yield* Proof.loginOf("orders", "feature-b")
+  const c = yield* Proof.loginOf("orders", "feature-c")
+  yield* timeline.step(
+    "each new binding logs in and writes, and is refused at the other's database",
+    Effect.andThen(
+      Effect.forEach([b, c], Proof.writes, { concurrency: "unbounded", discard: true }),
+      Proof.refused(b, c.database)
+    )
+  )
 })
