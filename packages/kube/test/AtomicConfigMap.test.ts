@@ -224,15 +224,15 @@ describe("Changes of a value that come at once", () => {
       Effect.gen(function* () {
         yield* AtomicConfigMap.change(format, place, none, increment)
         const client = yield* Client
-        const refused = Effect.flip(client.get(Builtin.ConfigMap, { name: "missing", namespace: "default" }))
-        const failing = () => Effect.flatMap(refused, Effect.fail)
+        const missing = { name: "missing", namespace: "default" }
+        const failing = () => Effect.andThen(client.get(Builtin.ConfigMap, missing), Effect.never)
         const tried = (decide: (value: number) => Effect.Effect<readonly [number, number], KubeError, Client>) =>
           Effect.map(Effect.result(AtomicConfigMap.change(format, place, none, decide)), ({ _tag }) => _tag)
         const three = Effect.all([tried(increment), tried(failing), tried(increment)], { concurrency: "unbounded" })
 
         const judged = yield* three
-        const update = () => Effect.flatMap(refused, Effect.fail)
-        const written = yield* Effect.provideService(three, Client, { ...client, update, create: update })
+        const update: typeof client.update = (type) => client.get(type, missing)
+        const written = yield* Effect.provideService(three, Client, { ...client, update })
 
         assert.deepStrictEqual(judged, ["Success", "Failure", "Success"])
         assert.deepStrictEqual(written, ["Failure", "Failure", "Failure"])
