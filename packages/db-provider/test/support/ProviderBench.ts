@@ -8,20 +8,26 @@ import * as Kind from "@berth/kube/Kind"
 import * as Operator from "@berth/kube/Operator"
 import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
-import { Context, DateTime, Effect, Layer, Redacted } from "effect"
+import * as Manager from "@berth/provisioners/Manager"
+import { Context, DateTime, Duration, Effect, Layer, Option, Redacted, References, type Scope } from "effect"
+import { TestClock } from "effect/testing"
 import { Audit } from "../../src/Audit.ts"
 import type { AuditEvent } from "../../src/AuditEvent.ts"
+import * as Canary from "../../src/Canary.ts"
+import { Connector } from "../../src/Connector.ts"
 import * as Consent from "../../src/Consent.ts"
 import { Consumer } from "../../src/Consumer.ts"
 import * as Controllers from "../../src/Controllers.ts"
 import * as Credentials from "../../src/Credentials.ts"
 import { Database } from "../../src/Database.ts"
+import * as Databases from "../../src/Databases.ts"
 import * as Ledger from "../../src/Ledger.ts"
 import * as Names from "../../src/Names.ts"
 import * as Placement from "../../src/Placement.ts"
-import { phaseOf, type RawDatabase } from "../../src/Records.ts"
+import { phaseOf, type RawDatabase, Records } from "../../src/Records.ts"
 import { Settings } from "../../src/Settings.ts"
 import { Shard } from "../../src/Shard.ts"
+import * as Shards from "../../src/Shards.ts"
 import * as ShardBench from "./ShardBench.ts"
 
 export const namespace = "berth-db"
@@ -44,7 +50,10 @@ const cluster = Layer.effectDiscard(
   })
 ).pipe(Layer.provideMerge(Cluster.embeddedWithClient()))
 
-export const world = Layer.merge(ShardBench.layer(), cluster)
+/** Where no shard is needed. */
+export const clusterOnly = Layer.merge(cluster, Connector.layer())
+
+export const world = Layer.merge(ShardBench.layer({ max_prepared_transactions: "2" }), cluster)
 
 export type World = Layer.Success<typeof world>
 
@@ -77,14 +86,86 @@ export const started = Effect.fnUntraced(function* (instance?: string) {
   return context
 })
 
+/**
+ * The passes of databases one at a time, in virtual time: nothing happens but what the test does. What the test writes by `client` is
+ * known to the caches at once.
+ */
+export const passing = Effect.gen(function* () {
+  const context = yield* Layer.build(process())
+  const client = Context.get(context, Client)
+  const records = Context.get(context, Records)
+  const process1 = () => Manager.passes(Databases.options(records), (ref) => Effect.option(client.get(Database, ref)))
+  let passes = process1()
+  const pass = (database: RawDatabase) =>
+    Effect.provideContext(
+      Effect.suspend(() => passes(released(database.metadata.name))),
+      context
+    )
+  const look = ({ metadata }: RawDatabase) =>
+    Effect.map(Effect.option(client.get(Database, released(metadata.name))), (found) => {
+      if (Option.isNone(found)) return undefined
+      const { deletionTimestamp, generation } = found.value.metadata
+      return `${generation} ${deletionTimestamp}`
+    })
+  /** Passes until one of them has nothing to do at once: how long until the next. */
+  const settle = Effect.fnUntraced(function* (database: RawDatabase) {
+    for (let round = 0; round < 20; round++) {
+      const before = yield* look(database)
+      const next = yield* pass(database)
+      const after = yield* look(database)
+      if (after === undefined) return undefined
+      const afterMs = next._tag === "None" ? Infinity : Duration.toMillis(next.after)
+      // Whoever changed more than the status wakes the controller by that.
+      const isWoken = before !== after
+      if (!isWoken && afterMs > 1_500) return afterMs
+      if (!isWoken) yield* TestClock.adjust(Math.ceil(afterMs))
+    }
+    return yield* Effect.die(new Error("it never came to rest"))
+  })
+  /** As if the process had ended, and another one had begun. */
+  const restart = Effect.sync(() => {
+    passes = process1()
+  })
+  /** A pass of a process whose cache has this object still. */
+  const passOn = (stale: RawDatabase) =>
+    Manager.passes(Databases.options(records), () => Effect.succeedSome(stale))(released(stale.metadata.name)).pipe(
+      Effect.provideContext(context)
+    )
+  const shardPasses = Manager.passes(Shards.options(records), (ref) => Effect.option(client.get(Shard, ref)))
+  const passShard = (name: string) => Effect.provideContext(shardPasses({ name }), context)
+  return { context, client, pass, passOn, passShard, settle, restart, told: Context.get(context, Told) }
+})
+
+/** A test of passes: they are in virtual time, and the caches in that of the cluster. */
+export const inPasses = <A, E>(
+  test: (
+    bench: Effect.Success<typeof passing>
+  ) => Effect.Effect<A, E, Client | Layer.Success<typeof world> | Scope.Scope>
+) =>
+  Effect.gen(function* () {
+    const bench = yield* passing
+    const now = TestClock.setTime(Date.now())
+    return yield* Effect.andThen(now, test(bench)).pipe(
+      Effect.provideService(Client, bench.client),
+      Effect.provide(TestClock.layer())
+    )
+  }).pipe(Effect.scoped, Effect.provideService(References.MinimumLogLevel, "None"))
+
+/** The same, where no shard is needed. */
+export const startedWithout = started()
+
 type ShardSpec = Kind.Raw<typeof Shard>["spec"]
 
-/** The bench's server, as a Shard. */
+/** A Shard finds no canary of another one. */
+const ownCanary = Effect.flatMap(ShardBench.ShardBench, ({ server }) => Canary.drop(server))
+
+/** The bench's server, as a Shard, until the test ends. */
 export const shard = Effect.fnUntraced(function* (name: string, spec: Partial<ShardSpec> = {}) {
   const { settings } = yield* ShardBench.ShardBench
   const { host, port } = settings.primary
   const client = yield* Client
-  return yield* client.create(Shard, {
+  yield* ownCanary
+  const made = client.create(Shard, {
     metadata: { name, labels: { shard: name } },
     spec: {
       primary: { host, port, sslmode: "disable" },
@@ -93,6 +174,35 @@ export const shard = Effect.fnUntraced(function* (name: string, spec: Partial<Sh
       ...spec
     }
   })
+  // One server of several Shards has one canary: no test looks after those of others.
+  return yield* Effect.acquireRelease(made, () =>
+    Effect.ignore(
+      Effect.andThen(
+        client.delete(Shard, { name }),
+        client.patch(Shard, { name }, { type: "merge", patch: { metadata: { finalizers: null } } })
+      )
+    )
+  )
+})
+
+/** A shard that was looked at, as its controller would have said. */
+export const readyShard = Effect.fnUntraced(function* (name: string, spec: Partial<ShardSpec> = {}) {
+  const made = yield* shard(name, spec)
+  yield* judge(name, true)
+  return made
+})
+
+/** Says of a shard that it is Reachable, Writable and Ready, or is not. */
+export const judge = Effect.fnUntraced(function* (name: string, isWell: boolean) {
+  const client = yield* Client
+  const conditions = ["Reachable", "Writable", "Ready"].map((type) => ({
+    type,
+    status: isWell ? ("True" as const) : ("False" as const),
+    reason: "judged",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z"
+  }))
+  yield* client.patch(Shard, { name }, { type: "merge", patch: { status: { conditions } } }, { subresource: "status" })
 })
 
 type ConsumerSpec = Kind.Raw<typeof Consumer>["spec"]
@@ -166,6 +276,13 @@ export const asks = Effect.fnUntraced(function* (database: RawDatabase, ...state
   return yield* ShardBench.asked(server, yield* login(database), ...statements)
 })
 
+/** What the server keeps of the password. */
+export const verifierOf = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
+  const { postgres } = yield* ShardBench.ShardBench
+  const [row] = yield* postgres.query("select rolpassword from pg_authid where rolname = $1", [spec.roleName])
+  return row?.["rolpassword"]
+})
+
 /** What the server has of it: databases and roles. */
 export const onServer = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
   const { postgres } = yield* ShardBench.ShardBench
@@ -176,3 +293,8 @@ export const onServer = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
   )
   return row
 })
+
+export const deleteConsumer = ({ metadata }: Kind.Raw<typeof Consumer>) =>
+  Client.use((client) => client.delete(Consumer, { name: metadata.name }))
+
+export const consumerGone = ({ metadata }: Kind.Raw<typeof Consumer>) => Await.gone(Consumer, { name: metadata.name })

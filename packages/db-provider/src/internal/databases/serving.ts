@@ -72,8 +72,10 @@ const written = (database: Database, memory: Memory) =>
     const { name, namespace, uid } = database.metadata
     const shardRef = { name: metadata.name, uid: metadata.uid }
     const patch = { metadata: { uid }, spec: { shardRef } }
-    yield* KubeFailure.classified(
-      Client.use((client) => client.patch(Database, { name, namespace }, { type: "merge", patch }))
+    yield* Client.use((client) => client.patch(Database, { name, namespace }, { type: "merge", patch })).pipe(
+      KubeFailure.classified,
+      // It has another place already, of which the cache did not know.
+      Effect.catchIf(KubeFailure.Reasons.invalid_object.is, () => Reasons.consent_changed({ after: "1 second" }))
     )
     memory.unsettled.add(uid)
     yield* Audit.record({
