@@ -1,5 +1,6 @@
 /**
- * `npm run bench`: Berth's runtime against controller-runtime, on a real API server of this machine.
+ * `npm run bench`: Berth's runtime against controller-runtime, and its database provider against the same work by hand, on a real API
+ * server of this machine.
  * `npm run bench -- [NAME…] [--out FILE] [--small]` runs only those named; `--small` is for work on the benchmarks themselves.
  */
 import { execFileSync } from "node:child_process"
@@ -8,12 +9,18 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import * as Client from "@berth/kube/Client"
 import type * as Connection from "@berth/kube/Connection"
+import * as Kind from "@berth/kube/Kind"
 import * as Operator from "@berth/kube/Operator"
+import { Consumer } from "@berth/db-provider/Consumer"
+import { Database } from "@berth/db-provider/Database"
+import { Shard } from "@berth/db-provider/Shard"
 import * as ControlPlane from "@berth/testing/ControlPlane"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect, Redacted } from "effect"
 import { cache } from "./benchmarks/cache.ts"
 import { noop } from "./benchmarks/noop.ts"
+import { provision } from "./benchmarks/provision.ts"
+import { records } from "./benchmarks/records.ts"
 import { reconcile } from "./benchmarks/reconcile.ts"
 import { reconnect } from "./benchmarks/reconnect.ts"
 import { scale } from "./benchmarks/scale.ts"
@@ -25,7 +32,16 @@ import * as Results from "./support/results.ts"
 import * as Sizes from "./support/sizes.ts"
 
 /** In the order in which they run. */
-const benchmarks: Readonly<Record<string, Benchmark>> = { start, noop, reconcile, reconnect, cache, scale }
+const benchmarks: Readonly<Record<string, Benchmark>> = {
+  start,
+  noop,
+  reconcile,
+  reconnect,
+  cache,
+  scale,
+  provision,
+  records
+}
 
 const here = import.meta.dirname
 
@@ -33,6 +49,9 @@ const { positionals, values: flags } = parseArgs({
   allowPositionals: true,
   options: { out: { type: "string" }, small: { type: "boolean", default: false } }
 })
+
+/** Of all programs that are measured. */
+const definitions = [definition(Widget), ...[Shard, Consumer, Database].map((kind) => Kind.crd(kind))]
 
 const names = positionals.length === 0 ? Object.keys(benchmarks) : positionals
 const unknown = names.filter((name) => benchmarks[name] === undefined)
@@ -71,9 +90,10 @@ const target = Effect.fnUntraced(function* ({ connection, kubeconfig }: ControlP
 const run = (name: string, benchmark: Benchmark, programs: Peers.Programs) =>
   Effect.gen(function* () {
     console.error(`${name}: load ${Results.machine().load.toFixed(1)}`)
-    const plane = yield* ControlPlane.make({ binaries, definitions: [definition(Widget)] })
-    const peers = Peers.at(programs, yield* target(plane))
-    const measures = yield* benchmark({ peers, sizes }).pipe(
+    const plane = yield* ControlPlane.make({ binaries, definitions })
+    const where = yield* target(plane)
+    const peers = Peers.at(programs, where)
+    const measures = yield* benchmark({ peers, sizes, kubeconfigFile: where.kubeconfigFile }).pipe(
       Effect.provideService(ControlPlane.ControlPlane, plane),
       Effect.provide(Client.layerFromConnection(plane.connection))
     )

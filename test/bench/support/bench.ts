@@ -9,6 +9,8 @@ import type { Sizes } from "./sizes.ts"
 export interface Setting {
   readonly peers: Peers
   readonly sizes: Sizes
+  /** Where programs find the cluster. */
+  readonly kubeconfigFile: string
 }
 
 /** Measures on a control plane of its own. */

@@ -35,6 +35,10 @@ export interface Launched {
   readonly collect: Effect.Effect<Said, ProgramFailed>
   /** Asks it to end, and waits; what it says at the end. */
   readonly stop: Effect.Effect<Said, ProgramFailed>
+  /** Asks it to end, and waits until it has. */
+  readonly end: Effect.Effect<void>
+  /** Fails once it has ended. */
+  readonly ended: Effect.Effect<never, ProgramFailed>
 }
 
 const outputMax = 4_096
@@ -147,6 +151,8 @@ export const launch = Effect.fnUntraced(function* (
       const count = all("gc").length + 1
       return Effect.andThen(running.signal("SIGUSR2"), nth("gc", count))
     }),
-    stop: Effect.andThen(running.signal("SIGTERM"), nth("stats", 1))
+    stop: Effect.andThen(running.signal("SIGTERM"), nth("stats", 1)),
+    end: Effect.andThen(running.signal("SIGTERM"), Effect.asVoid(running.ended)),
+    ended: Effect.flatMap(running.ended, ({ code }) => failed(`ended with ${code}`))
   }
 })

@@ -1,12 +1,12 @@
 /** The programs that are compared: Berth's, bundled as an image has it, and the same written with controller-runtime. */
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import type * as LocalProcess from "@berth/testing/LocalProcess"
 import type { Effect, Scope } from "effect"
-import * as Tsup from "tsup"
+import { bundle } from "./bundle.ts"
 import { launch, type Launched } from "./launch.ts"
 
 export interface Flags {
@@ -28,7 +28,7 @@ export interface Peer {
  * What the image of a program sets. Node reads sockets into buffers of 64 KB that live until the next collection: given pages of their own,
  * they leave no holes in the system's heap.
  */
-const imageEnv = { MALLOC_MMAP_THRESHOLD_: "32768" }
+export const imageEnv = { MALLOC_MMAP_THRESHOLD_: "32768" }
 
 /** Where a program finds the cluster. */
 export interface Target {
@@ -60,33 +60,6 @@ const goProgram = (): string | undefined => {
     stdio: ["ignore", "inherit", "inherit"]
   })
   return program
-}
-
-/** In the form of the operator's own bundle: one folder, no node_modules. */
-const bundle = async (folder: string): Promise<string> => {
-  await Tsup.build({
-    config: false,
-    silent: true,
-    entry: { main: join(here, "..", "programs", "main.ts") },
-    outDir: folder,
-    format: "esm",
-    target: "node22",
-    platform: "node",
-    splitting: true,
-    clean: false,
-    noExternal: [/.*/],
-    esbuildOptions: (options) => {
-      options.conditions = ["@berth/source", "node"]
-      // The text of what runs stays in memory. Names are left as they are, for stack traces.
-      options.minifyWhitespace = true
-      options.minifySyntax = true
-    },
-    banner: {
-      js: 'import { createRequire as berthRequire } from "node:module"; const require = berthRequire(import.meta.url);'
-    }
-  })
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n')
-  return join(folder, "main.js")
 }
 
 const berth = (program: string, { connectionFile }: Target): Peer => ({
@@ -140,7 +113,7 @@ export const build = async (folder: string): Promise<Programs> => {
   if (other === undefined) {
     console.error("There is no Go on this machine (1.26 or later is needed): Berth is measured alone, without ratios.")
   }
-  return { berth: await bundle(folder), other }
+  return { berth: await bundle(join(here, "..", "programs", "main.ts"), folder), other }
 }
 
 export const at = ({ berth: program, other }: Programs, target: Target): Peers => ({

@@ -3,14 +3,14 @@ import { mkdirSync, writeFileSync } from "node:fs"
 import { cpus, loadavg, totalmem } from "node:os"
 import { dirname } from "node:path"
 
-/** One figure of both programs. */
+/** One figure of Berth, and of what it is compared with: the same program with controller-runtime, or the same work by hand. */
 export interface Measure {
   readonly what: string
   readonly unit: string
   readonly berth: number
-  /** Undefined where the other program was not measured. */
+  /** Undefined where there is nothing to compare with, or that was not measured. */
   readonly other?: number | undefined
-  /** What Berth aims at: a ratio to the other program in the same run, or a figure of its own. */
+  /** What Berth aims at: a ratio to the other figure of the same run, or a figure of its own. */
   readonly aim?:
     | { readonly ratio: "least" | "most"; readonly than: number }
     | { readonly own: "least" | "most"; readonly than: number }
@@ -59,7 +59,7 @@ const row = (benchmark: string, measure: Measure): ReadonlyArray<string> => {
   ]
 }
 
-const head = ["benchmark", "measure", "unit", "Berth", "controller-runtime", "ratio", "aim", "reached"]
+const head = ["benchmark", "measure", "unit", "Berth", "compared", "ratio", "aim", "reached"]
 
 /** A table in Markdown. */
 export const table = (results: ReadonlyArray<Result>): string => {
