@@ -13,6 +13,7 @@ import { Effect, Option, Result } from "effect"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Disposition from "@berth/provisioners/Disposition"
 import { canonical } from "./internal/canonical.ts"
+import * as instanceSource from "./internal/instanceSource.ts"
 import { consumerOf } from "./Records.ts"
 import * as Names from "./Names.ts"
 import * as Parameters from "./Parameters.ts"
@@ -68,7 +69,7 @@ export const make = (
   sharedNamespace: Identifier.Identifier
 ): Result.Result<Capsule, Disposition.ProvisionError> => {
   const consumer = consumerOf(slice)
-  return Result.map(madeBy(provider), (maker) => ({
+  return Result.map(madeBy(provider, shared.metadata), (maker) => ({
     ...maker,
     ...sourceOf(provider),
     env: { name: consumer.name, slug: Identifier.Identifier.make(Names.slug(consumer.name)) },
@@ -92,7 +93,7 @@ export const revised = (
   capsule: Capsule,
   provider: SharedComponentProvider
 ): Result.Result<Capsule, Disposition.ProvisionError> =>
-  Result.flatMap(madeBy(provider), ({ instance: _, ...maker }) =>
+  Result.flatMap(madeBy(provider, provider.metadata), ({ instance: _, ...maker }) =>
     maker.backend?.name === capsule.backend?.name
       ? Result.succeed({ ...capsule, ...maker, ...sourceOf(provider) })
       : Result.fail(Reasons.unsupported_backend({ provider: provider.metadata.name }))
@@ -105,15 +106,17 @@ const sourceOf = ({ metadata: { generation, name, uid }, spec }: SharedComponent
 
 type Maker = Pick<Capsule, "backend" | "instance" | "provision" | "deprovision">
 
-const madeBy = ({ metadata, spec }: SharedComponentProvider): Result.Result<Maker, Disposition.ProvisionError> => {
+const madeBy = (
+  { metadata, spec }: SharedComponentProvider,
+  shared: Names.Identity
+): Result.Result<Maker, Disposition.ProvisionError> => {
   const backend = backendOf(spec)
   if (backend !== undefined) return Result.succeed({ backend })
-  const { deprovision, external, provision } = spec
-  if (external === undefined || provision === undefined || deprovision === undefined) {
-    return Result.fail(Reasons.unsupported_backend({ provider: metadata.name }))
-  }
-  const { hostKey, portKey, secretRef } = external
-  return Result.succeed({ instance: { secretRef, hostKey, portKey }, provision, deprovision })
+  const { deprovision, provision } = spec
+  const instance = instanceSource.of(spec, shared)
+  return instance === undefined || provision === undefined || deprovision === undefined
+    ? Result.fail(Reasons.unsupported_backend({ provider: metadata.name }))
+    : Result.succeed({ instance, provision, deprovision })
 }
 
 /**

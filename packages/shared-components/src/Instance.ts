@@ -33,6 +33,12 @@ export const Reasons = Disposition.vocabulary("instance", {
   ),
   key_missing: Disposition.userActionRequired(
     "The Secret {secret} in the namespace {namespace} lacks the keys {keys}: add them."
+  ),
+  secret_taken: Disposition.userActionRequired(
+    "The Secret {secret} in the namespace {namespace} is not this shared component's: remove it, or have the provider name another one."
+  ),
+  keys_lost: Disposition.userActionRequired(
+    "The generated keys {keys} of the Secret {secret} in the namespace {namespace} are lost, and so is their backup: put back what the workload was deployed with, since new ones would not open it."
   )
 })
 
@@ -87,13 +93,11 @@ export const readOrBackup = Effect.fn("Instance.readOrBackup")(function* (
   reference: Reference,
   sharedComponents: ReadonlyArray<Names.Identity>
 ): Effect.fn.Return<Values, ProvisionError, Client | Settings> {
-  const { managementNamespace } = yield* Settings
   const found = yield* Manager.input(Builtin.Secret, { name: reference.secret, namespace: reference.namespace })
   if (Option.isSome(found)) return secretData.decoded(found.value)
   for (const sharedComponent of sharedComponents) {
-    const ref = { name: backupOf(sharedComponent, reference.secret), namespace: managementNamespace }
-    const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
-    if (Option.isSome(kept)) return secretData.decoded(kept.value)
+    const kept = yield* readBackup(sharedComponent, reference.secret)
+    if (Option.isSome(kept)) return kept.value
   }
   return yield* Reasons.secret_missing(reference)
 })
@@ -127,6 +131,22 @@ export const backUp = Effect.fn("Instance.backUp")(function* (
 })
 
 /**
+ * The copy, as it was last.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const readBackup = Effect.fn("Instance.readBackup")(function* (
+  sharedComponent: Names.Identity,
+  secret: string
+): Effect.fn.Return<Option.Option<Values>, ProvisionError, Client | Settings> {
+  const { managementNamespace: namespace } = yield* Settings
+  const ref = { name: backupOf(sharedComponent, secret), namespace }
+  const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
+  return Option.map(kept, secretData.decoded)
+})
+
+/**
  * Forgets the copies.
  *
  * @category operations
@@ -152,7 +172,13 @@ export const removeBackup = Effect.fn("Instance.removeBackup")(function* (
 const backupOf = ({ name, uid }: Names.Identity, secret: string): string =>
   Names.instanceSecret({ name, uid: `${uid}/${secret}` })
 
-const sameData = (a: Values, b: Values): boolean => {
+/**
+ * Whether two Secrets' data say the same.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const sameData = (a: Values, b: Values): boolean => {
   const keys = Object.keys(a)
   return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key])
 }

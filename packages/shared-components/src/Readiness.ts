@@ -54,7 +54,7 @@ const get = (url: URL, guard: Networks.Guard | undefined): Effect.Effect<number,
   })
 
 const urlOf = (
-  place: ComponentVariables.Place,
+  place: ComponentVariables.Scene,
   component: Component,
   source: string,
   where: string
@@ -83,7 +83,7 @@ const urlOf = (
  * @since 0.1.0
  */
 export const check = Effect.fn("Readiness.check")(function* (
-  place: ComponentVariables.Place,
+  place: ComponentVariables.Scene,
   component: Component,
   index: number
 ): Effect.fn.Return<void, ProvisionError> {

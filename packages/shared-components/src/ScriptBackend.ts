@@ -15,6 +15,7 @@ import { Effect, Option } from "effect"
 import * as Capsules from "./Capsules.ts"
 import * as Instance from "./Instance.ts"
 import * as instanceKeys from "./internal/instanceKeys.ts"
+import * as instanceSource from "./internal/instanceSource.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
 import { sharedComponentOf } from "./Records.ts"
@@ -37,10 +38,10 @@ export const backend: SliceBackend = {
     shared: SharedComponent,
     provider: SharedComponentProvider
   ): Step<void> {
-    const { external } = provider.spec
-    if (external === undefined) return yield* Capsules.Reasons.unsupported_backend({ provider: provider.metadata.name })
+    const source = instanceSource.of(provider.spec, shared.metadata)
+    if (source === undefined) return yield* Capsules.Reasons.unsupported_backend({ provider: provider.metadata.name })
     const { sharedNamespace } = yield* Settings
-    const reference = { secret: external.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
+    const reference = { secret: source.secretRef.name, namespace: Identifier.Identifier.make(sharedNamespace) }
     const values = yield* Instance.read(reference, instanceKeys.needed(provider.spec))
     yield* Instance.backUp(shared.metadata, reference.secret, values)
   }),

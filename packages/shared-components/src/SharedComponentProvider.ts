@@ -37,6 +37,16 @@ const described = Kind.described
 
 const Workload = Schema.Struct({
   ...chart.fields,
+  suspendedValues: optional(
+    "What goes over the values while nobody uses the shared component, where it is to be suspended then.",
+    Kind.Opaque
+  ),
+  clusterScoped: Schema.Boolean.pipe(
+    described(
+      "Deploys the chart with the operator's own rights, so that it may have objects outside of the shared namespace."
+    ),
+    Kind.withDefault(false)
+  ),
   service: optional(
     "The Service through which slices reach it.",
     Schema.Struct({

@@ -20,9 +20,10 @@ import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
 import type * as Controller from "@berth/kube/Controller"
 import type * as Kind from "@berth/kube/Kind"
-import type { Ref } from "@berth/kube/KubeObject"
+import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import * as Watch from "@berth/kube/Watch"
+import type { CdDriver } from "@berth/provisioners/CdDriver"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
@@ -30,6 +31,7 @@ import * as Manager from "@berth/provisioners/Manager"
 import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
+import * as InstanceSecrets from "./InstanceSecrets.ts"
 import * as held from "./internal/held.ts"
 import * as ownCondition from "./internal/ownCondition.ts"
 import { orNone } from "./internal/request.ts"
@@ -47,6 +49,7 @@ import { SharedComponentProvider } from "./SharedComponentProvider.ts"
 import { Slice } from "./Slice.ts"
 import * as StallLabels from "./StallLabels.ts"
 import * as TemplateCheck from "./TemplateCheck.ts"
+import * as Workloads from "./Workloads.ts"
 
 type ProvisionError = Disposition.ProvisionError
 
@@ -96,7 +99,7 @@ export const Reasons = Disposition.vocabulary("shared_component", {
  * @category models
  * @since 0.1.0
  */
-export type Services = Caches | Client | Records | Settings
+export type Services = Caches | CdDriver | Client | Records | Settings
 
 /**
  * The controller.
@@ -110,7 +113,11 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     kind: SharedComponent,
     definition: sharedComponents,
     inputs: [providers, sharedSecrets],
-    watches: [Watch.gathered(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), "1 second")],
+    watches: [
+      Watch.gathered(slices, (change) => (changesCounts(change) ? [sharedOf(change.object)] : []), "1 second"),
+      // A workload's own Secret, which is restored.
+      Watch.mapped(sharedSecrets, (secret) => ownerOf(secret))
+    ],
     provisioner: (shared) =>
       Provisioner.make("shared-component", {
         provision: Effect.andThen(health(shared), serve(shared)),
@@ -126,6 +133,11 @@ const sharedOf = ({ metadata, spec }: RawSlice): Ref => ({
   name: spec.sharedComponent.name,
   namespace: metadata.namespace
 })
+
+const ownerOf = ({ metadata }: KubeObject): ReadonlyArray<Ref> => {
+  const [namespace, name] = (metadata.annotations?.[InstanceSecrets.ownerAnnotation] ?? "").split("/")
+  return name === undefined ? [] : [{ name, namespace }]
+}
 
 const isReady = ({ metadata, status }: Kind.Raw<typeof SharedComponentProvider>): boolean =>
   Conditions.isTrue(status?.conditions, "Ready", metadata.generation)
@@ -163,7 +175,7 @@ const health = Effect.fnUntraced(function* (
 
 const serve = Effect.fnUntraced(function* (
   shared: SharedComponent
-): Effect.fn.Return<void, ProvisionError, Client | Records | Settings> {
+): Effect.fn.Return<void, ProvisionError, Workloads.Services | Records> {
   const provider = yield* providerOf(shared.spec.providerRef.name)
   const missing = unsupported.ofSharedComponent(shared.spec)
   const problems = [...missing, ...TemplateCheck.sharedComponent(shared.spec, provider.spec)]
@@ -175,6 +187,7 @@ const serve = Effect.fnUntraced(function* (
       ? Reasons.unsupported({ field: validity.place(first) }, details)
       : Reasons.parameters_invalid(validity.named(first), details)
   }
+  yield* Workloads.deploy(shared, provider, false)
   const backend = yield* backends.ofProvider(provider)
   yield* backend.check(shared, provider)
   const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
@@ -198,9 +211,10 @@ const providerOf = Effect.fnUntraced(function* (
 
 // --- Letting go
 
-const release = Effect.fnUntraced(function* ({
-  metadata
-}: SharedComponent): Effect.fn.Return<void, ProvisionError, Client | Records | Settings> {
+const release = Effect.fnUntraced(function* (
+  shared: SharedComponent
+): Effect.fn.Return<void, ProvisionError, Workloads.Services | Records> {
+  const { metadata } = shared
   const { managementNamespace: namespace } = yield* Settings
   const all = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(metadata.uid))
   const known = all.filter(isLiving)
@@ -208,6 +222,7 @@ const release = Effect.fnUntraced(function* ({
   const left = slices.filter(stuck.isLeft)
   if (left.length > 0) return yield* Reasons.slices_not_removed({ slices: held.names(left) })
   if (slices.length > 0) return yield* Reasons.held_by_slices({ slices: held.names(slices) }, held.wait)
+  yield* Workloads.remove(shared)
   yield* dropped(Builtin.ConfigMap, Names.ledger(metadata.name), namespace, metadata.uid)
   yield* dropped(Builtin.Lease, Names.provisionLease(metadata.name), namespace)
   yield* Instance.removeBackup(metadata)

@@ -153,6 +153,24 @@ describe("The charts of an environment", () => {
     )
   })
 
+  story("S26: fail their environment when they take too long, which says which and why", function* () {
+    const { environment, operator, ready, says, template, until } = yield* started
+    operator.charts.sees("app", { _tag: "Progressing", objects: ["Deployment/app"], why: "slow" })
+
+    yield* template("shop", [{ name: "app", helm: chart }], { deployTimeout: "1s" })
+    yield* environment("a")
+    const late = yield* says(Environment, "a", "deploy_timeout")
+    const { status } = yield* until(Environment, { name: "a", namespace: management }, (found) =>
+      found?.status?.phase === "Failed" ? found : undefined
+    )
+    operator.charts.sees("app", { _tag: "Ready" })
+    yield* ready(Environment, "a")
+
+    assert.strictEqual(late.message, "app was not ready within 1s: waiting_for_objects. It goes on being tried.")
+    assert.strictEqual(status?.components?.[0]?.phase, "Failed")
+    assert.include(status?.components?.[0]?.message, "Deployment/app")
+  })
+
   story(
     "S32: are deployed with the operator's rights only where the template says so, and without the environment's values",
     function* () {

@@ -81,9 +81,11 @@ const ofBackend = (provider: Provider): Shape =>
 
 export const binding = (provider: Provider): Shape => {
   if (provider.databaseProvider !== undefined || provider.custom !== undefined) return ofBackend(provider)
-  const { external, outputs } = provider
+  const { external, outputs, workload } = provider
   const declares = (key: string | undefined): boolean =>
-    external === undefined || external.keys.length === 0 || (key !== undefined && external.keys.includes(key))
+    external === undefined
+      ? workload?.service !== undefined
+      : external.keys.length === 0 || (key !== undefined && external.keys.includes(key))
   return map([
     ...ofSlice(provider),
     ["Outputs", texts(outputs)],

@@ -60,6 +60,7 @@ export const ofProvider = (provider: Provider): ProviderTexts => {
   return {
     chart: [
       ...within("spec.workload.values", provider.workload?.values),
+      ...within("spec.workload.suspendedValues", provider.workload?.suspendedValues),
       ...within("spec.workload.service.name", provider.workload?.service?.name)
     ],
     slice: scripts(["provision", "deprovision", "rotate"]),

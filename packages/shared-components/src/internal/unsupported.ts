@@ -31,7 +31,7 @@ export const ofProvider = (
   spec: SharedComponentProvider["spec"],
   backends: ReadonlyMap<string, unknown>
 ): ReadonlyArray<Problem> => [
-  ...(["workload", "instanceSecret", "check", "list", "rotate"] as const).flatMap((field) =>
+  ...(["check", "list", "rotate"] as const).flatMap((field) =>
     spec[field] === undefined ? [] : [unsupported(`spec.${field}`, remove)]
   ),
   ...ofBackend(spec, backends),

@@ -7,6 +7,7 @@ import type { RawSlice } from "../../Records.ts"
 import type { SharedComponent } from "../../SharedComponent.ts"
 import { SharedComponentProvider } from "../../SharedComponentProvider.ts"
 import { canonical } from "../canonical.ts"
+import * as instanceSource from "../instanceSource.ts"
 import * as problem from "../problem.ts"
 
 type Part = "binding" | "scripts" | "parameters" | "instance" | "backend"
@@ -14,17 +15,16 @@ type Part = "binding" | "scripts" | "parameters" | "instance" | "backend"
 /** As it is now, written as a capsule is written. */
 const present = Effect.fnUntraced(function* (shared: SharedComponent, provider: SharedComponentProvider) {
   const encoded = yield* Effect.orDie(SharedComponentProvider.encodeSpec(provider.spec))
-  const { binding, deprovision, external, provision } = encoded
+  const { binding, deprovision, provision } = encoded
   const parameters = Result.getOrElse(
     Parameters.check(provider.spec.parameters, shared.spec.parameters),
     () => shared.spec.parameters
   )
-  const { hostKey, portKey, secretRef } = external ?? {}
   return new Map<Part, string>([
     ["binding", canonical(binding)],
     ["scripts", canonical([provision, deprovision])],
     ["parameters", canonical(parameters)],
-    ["instance", canonical({ secretRef, hostKey, portKey })],
+    ["instance", canonical(instanceSource.of(provider.spec, shared.metadata) ?? {})],
     ["backend", canonical(Capsules.backendOf(provider.spec))]
   ])
 })
