@@ -1,8 +1,14 @@
 import { defineConfig } from "vitest/config"
 import base from "../../vitest.config.ts"
 
-/** `npm run test:e2e`: whole programs as they are started, with all that they work with. */
+/** `npm run test:e2e`: whole programs as they are started, with all that they work with; and what takes long of what `npm test` samples. */
 export default defineConfig({
   ...base,
-  test: { ...base.test, include: ["test/e2e/**/*.test.ts"], testTimeout: 120_000 }
+  test: {
+    ...base.test,
+    include: ["test/e2e/**/*.test.ts", "packages/db-provider/test/ApiFuzz.test.ts"],
+    env: { BERTH_FUZZ_COUNT: "10000" },
+    globalSetup: ["test/e2e/setup.ts"],
+    testTimeout: 120_000
+  }
 })

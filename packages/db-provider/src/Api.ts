@@ -20,13 +20,14 @@ import {
 } from "effect/http-api"
 import type { Caller } from "./Caller.ts"
 import { Phase } from "./Database.ts"
-import { ExternalId, LabelKey, labelValue } from "./internal/fields.ts"
+import { openAnswers } from "./internal/api/openAnswers.ts"
+import { ExternalId, labelKeys, labelValue } from "./internal/fields.ts"
 import * as Problem from "./Problem.ts"
 
 const { described, optional } = Kind
 
 /** As `Labels` of the kinds, with the rule for keys that only the API server enforces there. */
-const Labels = Schema.Record(LabelKey, labelValue).check(Schema.isMaxProperties(16))
+const Labels = Schema.Record(Schema.String, labelValue).check(Schema.isMaxProperties(16), labelKeys)
 
 const Selector = Schema.Struct({ matchLabels: Labels })
 
@@ -42,7 +43,7 @@ const strict = { onExcessProperty: "error" } as const
 export const Parameters = Schema.Struct({
   labels: optional("What the consumer writes on it. It cannot be changed.", Labels),
   shardSelector: optional("On which of the consumer's shards it may be. It cannot be changed.", Selector)
-}).annotate({ identifier: "Parameters" })
+}).annotate({ identifier: "Parameters", description: "What a database may be asked for with." })
 
 /**
  * @category models
@@ -67,7 +68,7 @@ export const Connection = Schema.Struct({
   sslmode: Schema.Literals(["disable", "require", "verify-ca", "verify-full"]).pipe(described("As libpq means it.")),
   caBundle: optional("The certificates to trust, as PEM. Without it: those that the system trusts.", Schema.String),
   uri: Secret.pipe(described("The same as a URI of libpq, password included; the certificates are not in it."))
-}).annotate({ identifier: "Connection" })
+}).annotate({ identifier: "Connection", description: "How the tenant connects." })
 
 /**
  * @category models
@@ -93,7 +94,10 @@ const summary = {
  * @category schemas
  * @since 0.1.0
  */
-export const Summary = Schema.Struct(summary).annotate({ identifier: "Summary" })
+export const Summary = Schema.Struct(summary).annotate({
+  identifier: "Summary",
+  description: "A database without its credentials."
+})
 
 /**
  * @category models
@@ -108,7 +112,8 @@ export type Summary = typeof Summary.Type
  * @since 0.1.0
  */
 export const Database = Schema.Struct({ ...summary, connection: Schema.optionalKey(Connection) }).annotate({
-  identifier: "Database"
+  identifier: "Database",
+  description: "A database, with its credentials once it can be connected to."
 })
 
 /**
@@ -124,7 +129,8 @@ export type Database = typeof Database.Type
  * @since 0.1.0
  */
 export const ReadyDatabase = Schema.Struct({ ...summary, connection: Connection }).annotate({
-  identifier: "ReadyDatabase"
+  identifier: "ReadyDatabase",
+  description: "A database that can be connected to."
 })
 
 /**
@@ -142,7 +148,7 @@ export type ReadyDatabase = typeof ReadyDatabase.Type
 export const Page = Schema.Struct({
   items: Schema.Array(Summary),
   next: optional("The cursor of the next page; none after the last one.", Schema.String)
-}).annotate({ identifier: "Page" })
+}).annotate({ identifier: "Page", description: "A part of the list." })
 
 /**
  * @category models
@@ -183,6 +189,26 @@ const Accepted = HttpApiSchema.WithHeaders(Summary.pipe(HttpApiSchema.status(202
   ...waited
 })
 
+/**
+ * Which part of a list.
+ *
+ * @category schemas
+ * @since 0.1.0
+ */
+export const Query = Schema.Struct({
+  limit: optional(
+    `How many to a page. Default ${pageMax}.`,
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: pageMax }))
+  ),
+  cursor: optional("`next` of the page before.", Schema.String.check(Schema.isMaxLength(cursorMax)))
+})
+
+/**
+ * @category models
+ * @since 0.1.0
+ */
+export type Query = typeof Query.Type
+
 const { schemas: problems } = Problem
 
 /**
@@ -213,7 +239,8 @@ const documented = OpenApi.annotations
 const put = HttpApiEndpoint.put("putDatabase", path, {
   params,
   headers: { prefer: Prefer },
-  payload: [HttpApiSchema.NoContent, Parameters],
+  // In this order: what is nothing takes anything for nothing when it is encoded.
+  payload: [Parameters, HttpApiSchema.NoContent],
   success: [
     HttpApiSchema.WithHeaders(ReadyDatabase.pipe(HttpApiSchema.status(200)), waited),
     HttpApiSchema.WithHeaders(ReadyDatabase.pipe(HttpApiSchema.status(201)), waited),
@@ -260,13 +287,7 @@ const remove = HttpApiEndpoint.delete("deleteDatabase", path, {
 )
 
 const list = HttpApiEndpoint.get("listDatabases", "/v1/databases", {
-  query: {
-    limit: optional(
-      `How many to a page. Default ${pageMax}.`,
-      Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: pageMax }))
-    ),
-    cursor: optional("`next` of the page before.", Schema.String.check(Schema.isMaxLength(cursorMax)))
-  },
+  query: Query,
   success: Page
 })
   .annotateMerge(documented({ summary: "Lists databases, without credentials" }))
@@ -285,7 +306,8 @@ export const Api = HttpApi.make("db-provider")
       title: "Berth database provider",
       version: "v1",
       description: "Tenant databases on shared PostgreSQL servers. Refusals are problem documents (RFC 9457).",
-      license: { name: "Apache-2.0" }
+      license: { name: "Apache-2.0" },
+      transform: (document) => openAnswers(document, ["Parameters"])
     })
   )
 

@@ -150,9 +150,13 @@ const schema = <const S extends number, const C extends CodeOf<S>>(
     code: Schema.Literals(codes),
     requestId: Schema.String.annotate({ description: "By which the provider's logs know the request." }),
     retryable: Schema.Boolean.annotate({ description: "Whether the same request may succeed later." }),
-    retryAfterSeconds: Schema.optionalKey(Schema.Int)
+    retryAfterSeconds: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 86_400 }))).annotate(
+      {
+        description: "As the header Retry-After."
+      }
+    )
   })
-    .annotate({ identifier: name })
+    .annotate({ identifier: name, description: codes.map((code) => kinds[code].title).join("; ") })
     .pipe(HttpApiSchema.status(status), HttpApiSchema.asJson({ contentType }))
 
 /**

@@ -251,6 +251,7 @@ const unsent = (detail: string) =>
 
 const decodeId = Schema.decodeEffect(ExternalId)
 const decodeParameters = Schema.decodeUnknownEffect(Api.Parameters)
+const decodeQuery = Schema.decodeUnknownEffect(Schema.toType(Api.Query))
 
 const idOf = (id: string) =>
   Effect.mapError(decodeId(id), () =>
@@ -266,6 +267,12 @@ const parametersOf = ({ labels, shardSelector }: Api.Parameters) =>
       ...(shardSelector === undefined ? {} : { shardSelector })
     }),
     () => unsent("labels and selectors are those of Kubernetes, 16 at most")
+  )
+
+const queryOf = ({ cursor, limit }: { readonly cursor?: string | undefined; readonly limit?: number | undefined }) =>
+  Effect.mapError(
+    decodeQuery({ ...(cursor === undefined ? {} : { cursor }), ...(limit === undefined ? {} : { limit }) }),
+    () => unsent(`a page has 1 to ${Api.pageMax} databases, and begins where \`next\` of another one says`)
   )
 
 const checked = Effect.fnUntraced(function* ({ baseUrl, token }: Options) {
@@ -348,12 +355,8 @@ export const make = Effect.fn("client.make")(function* (
     return { _tag: "Closing", database: body, retryAfter: retryAfterOf(said) } as const
   })
 
-  const list: ProviderClient["list"] = Effect.fn("client.list")(function* ({ cursor, limit } = {}) {
-    const query = {
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(limit === undefined ? {} : { limit })
-    }
-    return yield* call(api.listDatabases({ query }))
+  const list: ProviderClient["list"] = Effect.fn("client.list")(function* (options = {}) {
+    return yield* call(api.listDatabases({ query: yield* queryOf(options) }))
   })
 
   const all: ProviderClient["all"] = Stream.paginate(Option.none<string>(), (cursor) =>

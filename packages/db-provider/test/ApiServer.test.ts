@@ -21,14 +21,7 @@ const isProblem = ({ body, headers, status }: Bench.Answer) => {
   assert.strictEqual(headers["cache-control"], "no-store")
 }
 
-/** As if `ask` had read it. */
-const parsed = (text: string): Bench.Answer => {
-  const [head = "", body = ""] = text.split("\r\n\r\n")
-  const [line = "", ...lines] = head.split("\r\n")
-  const headers = Object.fromEntries(lines.map((each) => each.toLowerCase().split(": ")))
-  return { status: Number(line.split(" ")[1]), headers, text: body, body: JSON.parse(body) }
-}
-
+const { parsed } = Bench
 const outcome = ({ body, status }: Bench.Answer) => [status, body["code"]]
 
 const over = "x".repeat(20_000)
@@ -101,9 +94,9 @@ const malformed: ReadonlyArray<readonly [string, string, number, string]> = [
   ["a request about everything", "OPTIONS * HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n", 404, "path_not_found"]
 ]
 
-describe("ApiServer", { timeout: 20_000 }, () => {
+describe("ApiServer", { timeout: 60_000 }, () => {
   const limits = { consumer: { perSecond: 1_000, burst: 1_000 }, denials: { perSecond: 0.001, burst: 5 } }
-  layer(Bench.layer({ limits }), { timeout: 20_000, excludeTestServices: true })((it) => {
+  layer(Bench.layer({ limits }), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D19: what cannot be done is answered with a problem document that says why", () =>
       Effect.gen(function* () {
         const { token } = yield* Bench.consumer("refused")

@@ -6,7 +6,6 @@ import * as Consent from "../src/Consent.ts"
 import { Database } from "../src/Database.ts"
 import * as SortedIds from "../src/internal/api/sortedIds.ts"
 import * as Ledger from "../src/Ledger.ts"
-import * as Names from "../src/Names.ts"
 import * as Placement from "../src/Placement.ts"
 import * as Tombstones from "../src/Tombstones.ts"
 import * as Bench from "./support/ApiBench.ts"
@@ -21,8 +20,8 @@ const taken = Effect.fnUntraced(function* ({ name }: Bench.Known) {
   return (yield* Ledger.standing(Placement.bookOfConsumer(consumer, Bench.namespace), "")).taken
 })
 
-describe("Requests", { timeout: 20_000 }, () => {
-  layer(Bench.layer(), { timeout: 20_000, excludeTestServices: true })((it) => {
+describe("Requests", { timeout: 60_000 }, () => {
+  layer(Bench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D3: a PUT is 201 to the request that made it, 200 later, with the same credentials", () =>
       Effect.gen(function* () {
         yield* Bench.controllers
@@ -297,20 +296,10 @@ describe("Requests", { timeout: 20_000 }, () => {
       "D25: a list is in pages of one order, without credentials, and reads no more records than it shows",
       () =>
         Effect.gen(function* () {
-          const { name, token, uid } = yield* Bench.consumer("lists", { quota: { maxDatabases: 100 } })
-          const client = yield* Client
+          const consumer = yield* Bench.consumer("lists")
+          const { token } = consumer
           const ids = Array.from({ length: 25 }, (_, index) => `id-${String(index).padStart(2, "0")}`)
-          yield* Effect.forEach(
-            ids.toReversed(),
-            Effect.fnUntraced(function* (externalId) {
-              const databaseName = yield* Names.tenant
-              const credentialsSecretRef = { name: Names.credentials(databaseName), key: "password" }
-              const consumerRef = { name, uid }
-              const spec = { consumerRef, externalId, databaseName, roleName: databaseName, credentialsSecretRef }
-              yield* client.create(Database, { metadata: Bench.released(Names.record(name, externalId)), spec })
-            }),
-            { concurrency: 8 }
-          )
+          yield* Bench.recorded(consumer, ids.toReversed())
           const page = (query: string) => Bench.ask("GET", `/v1/databases?${query}`, { token })
           const idsOf = ({ body }: Bench.Answer) => Object(body["items"]).map(({ id }: { id: string }) => id)
           yield* Effect.repeat(page("limit=100"), { until: (answer) => idsOf(answer).length === 25 })

@@ -52,7 +52,7 @@ const becomes = (tokens: Tokens.Tokens, token: string, expected: string): Effect
     }
   )
 
-describe("Tokens", { timeout: 20_000 }, () => {
+describe("Tokens", { timeout: 60_000 }, () => {
   layer(Bench.parts)((it) => {
     const headers: ReadonlyArray<readonly [string | undefined, string]> = [
       [undefined, "missing"],

@@ -48,7 +48,13 @@ export const ObjectRef = (what: string) =>
 
 const labelKey = "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 
-export const LabelKey = Schema.String.check(Schema.isPattern(new RegExp(labelKey, "u")))
+const isLabelKey = (key: string): boolean => new RegExp(labelKey, "u").test(key)
+
+/** What the rule of {@link Labels} says: the API server enforces that one, and this one whoever decodes. */
+export const labelKeys = Schema.makeFilter<Readonly<Record<string, string>>>(
+  (labels) => Object.keys(labels).every(isLabelKey),
+  { expected: "keys that are those of labels", toJsonSchema: () => [{ propertyNames: { pattern: labelKey } }, true] }
+)
 
 export const labelValue = Kind.Text(0, 63).check(Schema.isPattern(/^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/u))
 

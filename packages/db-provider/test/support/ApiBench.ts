@@ -213,6 +213,21 @@ export const tokenSecret = Effect.fnUntraced(function* (name: string, token: str
   return { name, key: "sha256" }
 })
 
+/** Records of a consumer, without what a PUT does beside. */
+export const recorded = ({ name, uid }: Known, ids: ReadonlyArray<string>) =>
+  Effect.forEach(
+    ids,
+    Effect.fnUntraced(function* (externalId) {
+      const databaseName = yield* Names.tenant
+      const credentialsSecretRef = { name: Names.credentials(databaseName), key: Credentials.key }
+      const consumerRef = { name, uid }
+      const spec = { consumerRef, externalId, databaseName, roleName: databaseName, credentialsSecretRef }
+      const metadata = released(Names.record(name, externalId))
+      return yield* Client.use((client) => client.create(Database, { metadata, spec }))
+    }),
+    { concurrency: 8 }
+  )
+
 /** Whatever there is of a consumer's databases. */
 export const recordOf = ({ name }: Known, id: string) =>
   Client.use((client) => client.get(Database, released(Names.record(name, id))))
@@ -245,6 +260,8 @@ export interface Asked {
   readonly token?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: unknown
+  /** Default: a connection of its own. */
+  readonly agent?: Agent
 }
 
 export interface Answer {
@@ -254,7 +271,7 @@ export interface Answer {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-const agent = new Agent({ keepAlive: false, rejectUnauthorized: false })
+const alone = new Agent({ keepAlive: false, rejectUnauthorized: false })
 
 const bodyOf = (text: string): Answer["body"] => {
   try {
@@ -264,8 +281,21 @@ const bodyOf = (text: string): Answer["body"] => {
   }
 }
 
-/** One request, on a connection of its own. */
-export const ask = Effect.fnUntraced(function* (method: string, path: string, { body, headers, token }: Asked = {}) {
+/** The first answer in this, as {@link ask} reads answers. */
+export const parsed = (all: string): Answer => {
+  const [head = "", ...rest] = all.split("\r\n\r\n")
+  const [line = "", ...lines] = head.split("\r\n")
+  const headers = Object.fromEntries(lines.map((each) => each.toLowerCase().split(": ")))
+  const text = Buffer.from(rest.join("\r\n\r\n")).toString("utf8", 0, Number(headers["content-length"]))
+  return { status: Number(line.split(" ")[1]), headers, text, body: bodyOf(text) }
+}
+
+/** One request. */
+export const ask = Effect.fnUntraced(function* (
+  method: string,
+  path: string,
+  { agent = alone, body, headers, token }: Asked = {}
+) {
   const { port } = yield* Api
   return yield* Effect.callback<Answer>((resume) => {
     const sent = httpsRequest(

@@ -18,7 +18,7 @@ const byCode: ReadonlyMap<string, Problem.Problem> = new Map([
   ["ERR_HTTP_REQUEST_TIMEOUT", new Problem.Problem({ code: "request_timeout", detail: "the request came too slowly" })]
 ])
 
-const textOf = (problem: Problem.Problem): string => {
+const textOf = (problem: Problem.Problem, isHead: boolean): string => {
   const requestId = randomUUID()
   const status = Problem.statusOf(problem.code)
   const body = JSON.stringify(Problem.document(problem, requestId))
@@ -31,7 +31,7 @@ const textOf = (problem: Problem.Problem): string => {
     "x-content-type-options: nosniff",
     "connection: close"
   ]
-  return `${lines.join("\r\n")}\r\n\r\n${body}`
+  return `${lines.join("\r\n")}\r\n\r\n${isHead ? "" : body}`
 }
 
 /** Connections on which an answer was sent before its request had come as a whole. */
@@ -46,15 +46,34 @@ export const follow = (request: IncomingMessage, response: ServerResponse): void
   })
 }
 
+/** Connections that end: what still comes is not looked at. */
+const ending = new WeakSet<Duplex>()
+
+/** Who is closed at once while it sends may never read the answer. */
+const graceMs = 500
+
+const end = (socket: Duplex, text: string): void => {
+  ending.add(socket)
+  socket.end(text)
+  const timer = setTimeout(() => socket.destroy(), graceMs)
+  socket.once("close", () => clearTimeout(timer))
+}
+
+/** What the parser was given last, where it failed. */
+interface ClientError extends NodeJS.ErrnoException {
+  readonly rawPacket?: Buffer
+}
+
 /** Where there is no HTTP, as when the handshake of TLS fails, nothing is answered. */
-export const answer = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  const { code = "" } = error
+export const answer = ({ code = "", rawPacket }: ClientError, socket: Duplex): void => {
+  if (ending.has(socket)) return
   const isOfHttp = code.startsWith("HPE_") || byCode.has(code)
   if (!isOfHttp || !socket.writable || answered.has(socket)) {
     socket.destroy()
     return
   }
-  socket.end(textOf(byCode.get(code) ?? malformed), () => socket.destroy())
+  const isHead = rawPacket?.toString("latin1", 0, 5) === "HEAD "
+  end(socket, textOf(byCode.get(code) ?? malformed, isHead))
 }
 
 const expectation = new Problem.Problem({
@@ -63,6 +82,5 @@ const expectation = new Problem.Problem({
 })
 
 /** Node would answer it with an empty body. */
-export const refuseExpectation = ({ socket }: IncomingMessage): void => {
-  socket.end(textOf(expectation), () => socket.destroy())
-}
+export const refuseExpectation = ({ method, socket }: IncomingMessage): void =>
+  end(socket, textOf(expectation, method === "HEAD"))
