@@ -67,13 +67,16 @@ const Seen = Schema.Struct({
   roles: Schema.Array(Schema.String)
 })
 
-/** Of what allows no connections the privileges count all the same: it may be opened. Of what is dropped meanwhile there are none. */
+/**
+ * Of what allows no connections the privileges count all the same: it may be opened. Of what is dropped meanwhile there are none. Who owns
+ * a database is a member of pg_database_owner there, and of nothing else by that.
+ */
 const question = Sql.sql`SELECT
   (SELECT coalesce(json_agg(json_build_object('name', datname, 'open',
       coalesce(has_database_privilege(oid, 'CONNECT, CREATE, TEMPORARY'), false)) ORDER BY datname), '[]')
     FROM pg_database WHERE datname NOT IN (current_database(), 'template0')) AS databases,
   (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
-    WHERE rolname <> current_user AND pg_has_role(oid, 'MEMBER')) AS roles`
+    WHERE rolname NOT IN (current_user, 'pg_database_owner') AND pg_has_role(oid, 'MEMBER')) AS roles`
 
 /**
  * Looks as the canary.

@@ -181,6 +181,7 @@ describe("Shards", { timeout: 60_000 }, () => {
           Effect.gen(function* () {
             yield* Bench.shard("owned", { ownership: "tenant" })
             yield* bench.passShard("owned")
+            assert.deepStrictEqual(yield* said("owned"), well)
             const by = yield* Bench.consumer("owned")
             const [guilty, other] = [
               yield* Bench.put(by, "guilty", on("owned")),
