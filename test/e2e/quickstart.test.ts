@@ -40,9 +40,9 @@ const acts = [
   "done: feature-a is deleted, and feature-c gets its place",
   "done: the database and the login of feature-a are gone from the server",
   "done: the binding of feature-c logs in and writes",
-  "done: a database provider gets a server to make databases on, and the operator a token for it",
-  "done: the template gets another component, and each environment a database of the provider, without a Job",
-  "done: each new binding logs in and writes, and is refused at the other's database",
+  "done: a database provider gets a server, and the operator a token for it",
+  "done: the template gets orders: a database of the provider each, without a Job",
+  "done: each new binding logs in and writes, and is refused at the other's",
   /^All of it took \d+\.\d seconds: two places, three environments, one PostgreSQL\.$/u,
   `The operator's log is ${operatorLog}`,
   "npm run quickstart -- --keep"

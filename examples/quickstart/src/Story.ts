@@ -82,11 +82,11 @@ export const otherDatabases = Effect.fn("Story.otherDatabases")(function* (
 ) {
   const timeline = yield* Timeline
   yield* timeline.step(
-    "a database provider gets a server to make databases on, and the operator a token for it",
+    "a database provider gets a server, and the operator a token for it",
     DatabaseProvider.introduce(provider)
   )
   yield* timeline.step(
-    "the template gets another component, and each environment a database of the provider, without a Job",
+    "the template gets orders: a database of the provider each, without a Job",
     Effect.andThen(
       Manifests.apply("template-with-orders.yaml"),
       Effect.forEach(
@@ -99,7 +99,7 @@ export const otherDatabases = Effect.fn("Story.otherDatabases")(function* (
   const b = yield* Proof.loginOf("orders", "feature-b")
   const c = yield* Proof.loginOf("orders", "feature-c")
   yield* timeline.step(
-    "each new binding logs in and writes, and is refused at the other's database",
+    "each new binding logs in and writes, and is refused at the other's",
     Effect.andThen(
       Effect.forEach([b, c], Proof.writes, { concurrency: "unbounded", discard: true }),
       Proof.refused(b, c.database)
