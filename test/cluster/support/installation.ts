@@ -1,4 +1,5 @@
 /** A program that helm has installed, run as a process of this machine: a control plane without nodes runs no Deployment. */
+import { fileURLToPath } from "node:url"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import { Effect, Schedule, Schema } from "effect"
@@ -33,6 +34,13 @@ const programOf = Effect.fnUntraced(function* (deployment: Accounts.Account, pod
   const account = { name: template.serviceAccountName, namespace: deployment.namespace }
   return { account, args, variables: Object.fromEntries(variables) }
 })
+
+/** The database provider's command, from the sources. */
+export const provider: typeof berth.sources = [
+  process.execPath,
+  "--conditions=@berth/source",
+  fileURLToPath(new URL("../../../packages/db-provider/src/main.ts", import.meta.url))
+]
 
 /** What is run in place of the image, with what it is told besides. */
 export interface Program {
