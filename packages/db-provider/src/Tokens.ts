@@ -13,16 +13,16 @@
  *
  * @since 0.1.0
  */
-import * as Builtin from "@berth/kube/Builtin"
 import { Caches } from "@berth/kube/Caches"
 import { Client } from "@berth/kube/Client"
 import * as Health from "@berth/kube/Health"
 import type { Identifier } from "@berth/kube/Identifier"
-import type * as KubeError from "@berth/kube/KubeError"
+import type { KubeObject } from "@berth/kube/KubeObject"
 import { createHash, timingSafeEqual } from "node:crypto"
-import { Clock, Data, DateTime, Effect, FiberMap, Option, Schedule, type Scope, Stream } from "effect"
+import { Clock, Data, Effect, FiberMap, Option, Schedule, type Scope, Stream } from "effect"
 import type { Denial } from "./AuditEvent.ts"
-import { Consumer } from "./Consumer.ts"
+import type { Consumer } from "./Consumer.ts"
+import * as Digests from "./internal/api/digests.ts"
 import { Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
 
@@ -61,18 +61,6 @@ export interface Tokens {
   readonly isComplete: Effect.Effect<boolean>
 }
 
-interface Candidate extends Owner {
-  readonly digest: Buffer
-  /** Infinity where it never does. */
-  readonly expiresAtMs: number
-}
-
-/** What was read of a Secret, and of which version of it. */
-interface Seen {
-  readonly resourceVersion: string | undefined
-  readonly data: Readonly<Record<string, string>>
-}
-
 const patience = Schedule.min([Schedule.exponential("250 millis"), Schedule.spaced("10 seconds")]).pipe(
   Schedule.jittered
 )
@@ -90,19 +78,11 @@ const presented = (authorization: string | undefined): Effect.Effect<Buffer, Den
     : Effect.succeed(createHash("sha256").update(token, "utf8").digest())
 }
 
-/** People make it with `sha256sum`, in either case, and with the end of a line. */
-const digestOf = (data: Readonly<Record<string, string>>, key: string): Option.Option<Buffer> => {
-  const text = Buffer.from(data[key] ?? "", "base64")
-    .toString("latin1")
-    .trim()
-  return /^[0-9a-f]{64}$/iu.test(text) ? Option.some(Buffer.from(text, "hex")) : Option.none()
-}
-
 /** Each is compared, also after one was found. */
-const matching = (candidates: ReadonlyArray<Candidate>, digest: Buffer): ReadonlyArray<Candidate> =>
+const matching = (candidates: ReadonlyArray<Digests.Candidate>, digest: Buffer): ReadonlyArray<Digests.Candidate> =>
   candidates.filter((candidate) => timingSafeEqual(candidate.digest, digest))
 
-const judged = (matches: ReadonlyArray<Candidate>, nowMs: number): Effect.Effect<Owner, Denied> => {
+const judged = (matches: ReadonlyArray<Digests.Candidate>, nowMs: number): Effect.Effect<Owner, Denied> => {
   const owners = new Set(matches.map(({ consumer }) => consumer.metadata.name))
   const [match] = matches.toSorted((one, other) => other.expiresAtMs - one.expiresAtMs)
   if (match === undefined) return Effect.fail(new Denied({ reason: "unknown", owner: Option.none() }))
@@ -126,85 +106,32 @@ const judged = (matches: ReadonlyArray<Candidate>, nowMs: number): Effect.Effect
  */
 export const make: Effect.Effect<Tokens, never, Caches | Client | Records | Scope.Scope | Settings> = Effect.gen(
   function* () {
-    const caches = yield* Caches
     const client = yield* Client
     const records = yield* Records
-    const { releaseNamespace } = yield* Settings
-    const consumers = yield* caches.open(records.definitions.consumers)
-    const secrets = yield* caches.open(records.definitions.secrets)
-    const seen = new Map<string, Seen>()
-    const known = new Map<string, ReadonlyArray<Candidate>>()
-    let candidates: ReadonlyArray<Candidate> = []
+    const { releaseNamespace: namespace } = yield* Settings
+    const candidatesOf = Digests.make({ client, records, namespace })
+    const known = new Map<string, ReadonlyArray<Digests.Candidate>>()
+    let candidates: ReadonlyArray<Digests.Candidate> = []
     let complete = false
-
-    const data = Effect.fnUntraced(function* (name: string): Effect.fn.Return<Seen["data"], KubeError.KubeError> {
-      const current = yield* records.secret(name)
-      if (Option.isNone(current)) {
-        seen.delete(name)
-        return {}
-      }
-      const { resourceVersion } = current.value.metadata
-      const before = seen.get(name)
-      if (before !== undefined && before.resourceVersion === resourceVersion) return before.data
-      const read = client.get(Builtin.Secret, { name, namespace: releaseNamespace })
-      const found = yield* Effect.catchTag(Effect.asSome(read), "NotFound", () => Effect.succeedNone)
-      if (Option.isNone(found)) return {}
-      seen.set(name, { resourceVersion: found.value.metadata.resourceVersion, data: found.value.data ?? {} })
-      return found.value.data ?? {}
-    })
-
-    const candidatesOf = Effect.fnUntraced(function* (name: string) {
-      const raw = yield* records.consumer(name)
-      if (Option.isNone(raw)) return []
-      const consumer = yield* Effect.option(Consumer.decode(raw.value))
-      if (Option.isNone(consumer)) {
-        yield* Effect.logError("a Consumer cannot be understood, and its tokens are refused", { consumer: name })
-        return []
-      }
-      const each = consumer.value.spec.tokens.map(({ expiresAt, name: token, sha256SecretRef }) =>
-        Effect.map(data(sha256SecretRef.name), (content) =>
-          Option.map(digestOf(content, sha256SecretRef.key), (digest): Candidate => {
-            const expiresAtMs = expiresAt === undefined ? Infinity : DateTime.toEpochMillis(expiresAt)
-            return { consumer: consumer.value, token, digest, expiresAtMs }
-          })
-        )
-      )
-      return (yield* Effect.all(each)).flatMap(Option.toArray)
-    })
 
     const refresh = (name: string) =>
       candidatesOf(name).pipe(
         Effect.tapError((error) => Effect.logWarning("cannot read a consumer's tokens; trying again", error)),
+        // Without an end.
         Effect.retry(patience),
-        Effect.tap((found) =>
-          Effect.sync(() => {
-            if (found.length === 0) known.delete(name)
-            else known.set(name, found)
-            candidates = [...known.values()].flat()
-          })
-        )
+        Effect.orDie,
+        Effect.map((found) => {
+          if (found.length === 0) known.delete(name)
+          else known.set(name, found)
+          candidates = [...known.values()].flat()
+        })
       )
-
-    const running = yield* FiberMap.make<string>()
-    // A newer change takes the place of the one before, whose reads may be out of date.
-    const refreshed = (name: string) => FiberMap.run(running, name, refresh(name))
-    const all = Effect.gen(function* () {
-      yield* consumers.synced
-      yield* secrets.synced
-      const names = (yield* consumers.list()).map(({ metadata }) => metadata.name)
-      yield* Effect.forEach(names, refresh, { concurrency: 8, discard: true })
-      complete = true
-      const onConsumers = Stream.runForEach(consumers.changes, ({ object }) => refreshed(object.metadata.name))
-      const onSecrets = Stream.runForEach(secrets.changes, ({ initial, object }) =>
-        initial
-          ? Effect.void
-          : Effect.flatMap(consumers.byIndex("secret", object.metadata.name), (concerned) =>
-              Effect.forEach(concerned, ({ metadata }) => refreshed(metadata.name), { discard: true })
-            )
+    yield* Effect.forkScoped(
+      following(
+        refresh,
+        Effect.sync(() => (complete = true))
       )
-      yield* Effect.all([onConsumers, onSecrets], { concurrency: "unbounded" })
-    })
-    yield* Effect.forkScoped(all)
+    )
     yield* Health.registerIfAny("ready", {
       name: "tokens",
       problem: Effect.sync(() => (complete ? Option.none() : Option.some("the consumers' tokens are not read yet")))
@@ -219,3 +146,30 @@ export const make: Effect.Effect<Tokens, never, Caches | Client | Records | Scop
     }
   }
 )
+
+/** Refreshes all consumers, then each of them whenever it, or a Secret that it names, has changed. */
+const following = (refresh: (consumer: string) => Effect.Effect<void>, completed: Effect.Effect<unknown>) =>
+  Effect.gen(function* () {
+    const caches = yield* Caches
+    const { definitions } = yield* Records
+    const consumers = yield* caches.open(definitions.consumers)
+    const secrets = yield* caches.open(definitions.secrets)
+    const running = yield* FiberMap.make<string>()
+    // A newer change takes the place of the one before, whose reads may be out of date.
+    const refreshed = ({ metadata }: KubeObject) => FiberMap.run(running, metadata.name, refresh(metadata.name))
+
+    yield* consumers.synced
+    yield* secrets.synced
+    const all = yield* consumers.list()
+    yield* Effect.forEach(all, ({ metadata }) => refresh(metadata.name), { concurrency: 8, discard: true })
+    yield* completed
+    const onConsumers = Stream.runForEach(consumers.changes, ({ object }) => refreshed(object))
+    const onSecrets = Stream.runForEach(secrets.changes, ({ initial, object }) =>
+      initial
+        ? Effect.void
+        : Effect.flatMap(consumers.byIndex("secret", object.metadata.name), (concerned) =>
+            Effect.forEach(concerned, refreshed, { discard: true })
+          )
+    )
+    yield* Effect.all([onConsumers, onSecrets], { concurrency: "unbounded", discard: true })
+  })
