@@ -26,7 +26,7 @@ import {
   type Scope,
   Stream
 } from "effect"
-import type { Connector } from "./Connector.ts"
+import { Connector } from "./Connector.ts"
 import { orNone } from "./internal/request.ts"
 import { ofName } from "./internal/shown.ts"
 import { Records } from "./Records.ts"
@@ -104,8 +104,10 @@ interface Known {
 const make = Effect.gen(function* () {
   const records = yield* Records
   const { releaseNamespace: namespace } = yield* Settings
+  const connector = yield* Connector
   const servers = yield* RcMap.make({
-    lookup: (settings: ShardServer.Settings) => ShardServer.make(settings),
+    // Whoever asks may have another connector in its context.
+    lookup: (settings: ShardServer.Settings) => Effect.provideService(ShardServer.make(settings), Connector, connector),
     idleTimeToLive: idle
   })
   const suspects = yield* Queue.sliding<Ref>(suspectsMax)
