@@ -75,9 +75,9 @@ export class ShardNotAsked extends Data.TaggedError("ShardNotAsked")<{
 const recordedOn = (shard: Shard, record: Kind.Object<typeof Database>): ReadonlyArray<Inventory.Recorded> => {
   const { metadata, spec } = record
   if (spec.shardRef?.name !== shard.metadata.name || Consent.isHeld(record)) return []
-  const { databaseName, deleteRequestedAt, externalId, roleName } = spec
+  const { databaseName, externalId, roleName } = spec
   const tenant = { databaseName, roleName, externalId, consumer: spec.consumerRef.name, recordUid: metadata.uid }
-  return [{ ...tenant, isClosed: deleteRequestedAt !== undefined }]
+  return [{ ...tenant, isClosed: Consent.isGiven(record) }]
 }
 
 const records = Effect.fnUntraced(function* (shard: Shard, namespace: string) {
