@@ -144,8 +144,14 @@ const freeSecret = Effect.fnUntraced(function* (databaseName: string, namespace:
     yield* Credentials.remove(databaseName, namespace)
 })
 
-/** The annotation that says whose record this one was made from. Its writing wakes whoever waited for the registry. */
-const adoptedAnnotation = "db.berth.dev/adopted-from"
+/**
+ * The annotation on a record that was made anew: the UID of the record that its tenant had before. Its writing wakes whoever waited for
+ * the registry, and says that the tenant was given its database before, so that its password is left as it is.
+ *
+ * @category constants
+ * @since 0.1.0
+ */
+export const adoptedAnnotation = "db.berth.dev/adopted-from"
 
 const take = Effect.fnUntraced(function* (connection: Connection, entry: Registry.Entry, record: Raw) {
   const { name, namespace = "", uid = "" } = record.metadata

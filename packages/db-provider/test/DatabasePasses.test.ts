@@ -4,11 +4,13 @@ import * as Conditions from "@berth/kube/Conditions"
 import { assert, describe, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
+import * as Adoption from "../src/Adoption.ts"
 import * as Consent from "../src/Consent.ts"
 import { Database } from "../src/Database.ts"
 import * as Ledger from "../src/Ledger.ts"
 import * as Names from "../src/Names.ts"
 import { phaseOf, type RawDatabase } from "../src/Records.ts"
+import * as Registry from "../src/Registry.ts"
 import * as Tombstones from "../src/Tombstones.ts"
 import * as Bench from "./support/ProviderBench.ts"
 import * as ShardBench from "./support/ShardBench.ts"
@@ -346,6 +348,53 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           assert.isTrue(Option.isNone(yield* Effect.option(bench.client.get(Builtin.Secret, secret))))
         })
       )
+    )
+
+    /** What `inventory --adopt` does: a new record for a tenant that the shard knows by another one. */
+    const adopted = Effect.fnUntraced(function* (old: RawDatabase) {
+      const { server } = yield* ShardBench.ShardBench
+      const { spec, status: _status, metadata } = yield* Bench.read(old)
+      const client = yield* Client
+      yield* client.delete(Database, ref(old))
+      yield* patched(old, { metadata: { finalizers: null } })
+      const record = yield* client.create(Database, {
+        metadata: { ...ref(old), finalizers: [Consent.finalizer] },
+        spec
+      })
+      const adopt = Effect.gen(function* () {
+        const connection = yield* server.maintenance
+        const [tenant] = (yield* Registry.page(connection, { rowsMax: 1_000 })).filter(
+          ({ databaseName }) => databaseName === spec.databaseName
+        )
+        if (tenant === undefined) return assert.fail("the registry has no such tenant")
+        yield* Registry.adopt(connection, tenant, record.metadata.uid ?? "")
+        yield* patched(record, { metadata: { annotations: { [Adoption.adoptedAnnotation]: metadata.uid } } })
+      }).pipe(Effect.scoped)
+      return { record, adopt }
+    })
+
+    it.effect(
+      "D14: a tenant that gets a new record waits for it on its shard, and keeps even a password of its own",
+      () =>
+        Bench.inPasses((bench) =>
+          Effect.gen(function* () {
+            yield* Bench.readyShard("adopted")
+            const by = yield* Bench.consumer("adopted")
+            const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "adopted" } } })
+            yield* bench.settle(database)
+            yield* Bench.asks(database, `alter role ${database.spec.roleName} password 'its own'`)
+            const its = yield* Bench.verifierOf(database)
+            const { adopt, record } = yield* adopted(database)
+            yield* bench.settle(record)
+            assert.deepStrictEqual([yield* phase(record), yield* reason(record)], ["Failed", "registered_otherwise"])
+
+            yield* adopt
+            yield* bench.settle(record)
+
+            assert.deepStrictEqual([yield* phase(record), yield* Bench.verifierOf(record)], ["Ready", its])
+            assert.deepInclude(yield* condition(record, "Verified"), { status: "False", reason: "password_changed" })
+          })
+        )
     )
 
     it.effect("D11: a database on a shard that is known to be down waits without trying", () =>

@@ -2,8 +2,10 @@
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
 import * as Provisioner from "@berth/provisioners/Provisioner"
 import { Effect, Option } from "effect"
+import { adoptedAnnotation } from "../../Adoption.ts"
 import * as Audit from "../../Audit.ts"
 import * as AuditEvent from "../../AuditEvent.ts"
 import { Consumer } from "../../Consumer.ts"
@@ -22,7 +24,7 @@ import * as openedByTenant from "./openedByTenant.ts"
 import { Reasons } from "./reasons.ts"
 import { tenantOf } from "../tenants.ts"
 import type { Memory } from "./memory.ts"
-import { verified } from "./verification.ts"
+import * as verification from "./verification.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Step = Effect.Effect<void, ProvisionError, Services>
@@ -94,7 +96,7 @@ const wasClosed = ({ status }: Database): boolean => status?.phase === "Closing"
 const serve = (database: Database, memory: Memory): Step =>
   Effect.gen(function* () {
     if (openedByTenant.isMarked(database.status?.conditions)) return yield* openedByTenant.settle(database)
-    if (isGiven(database)) return yield* verified(database, memory)
+    if (isGiven(database)) return yield* verification.verified(database, memory)
     if (wasClosed(database)) {
       // Nothing may have been made before it was closed.
       const open = onShard(database, (server) => TenantClosing.reopen(server, tenantOf(database)))
@@ -103,18 +105,31 @@ const serve = (database: Database, memory: Memory): Step =>
       )
       if (made) return
     }
-    yield* create(database, memory)
+    if (isAdopted(database) && (yield* verification.isWhole(database))) return
+    yield* Effect.tapError(create(database, memory), (failure) => watchSelf(database, failure))
   })
+
+const isAdopted = ({ metadata }: Database): boolean => metadata.annotations[adoptedAnnotation] !== undefined
+
+/** Who adopts a tenant writes its record first, and says so on it when the shard knows. */
+const watchSelf = ({ metadata: { name, namespace } }: Database, failure: ProvisionError) =>
+  TenantCreation.Reasons.registered_otherwise.is(failure) ? Manager.input(Database, { name, namespace }) : Effect.void
 
 const create = Effect.fnUntraced(function* (database: Database, memory: Memory) {
   const { metadata, spec } = database
   const { releaseNamespace: namespace } = yield* Settings
-  const password = memory.passwords.get(metadata.uid) ?? (yield* Credentials.ensure(spec.databaseName, namespace))
+  const known = memory.passwords.get(metadata.uid)
   memory.passwords.delete(metadata.uid)
+  // Of a new record nobody has made it yet.
+  const find = database.status?.phase === undefined ? Credentials.make : Credentials.ensure
+  const password =
+    known === undefined
+      ? ProviderMetrics.stepTook("credentials")(find(spec.databaseName, namespace))
+      : Effect.succeed(known)
   yield* onShard(database, (server, shard) =>
     Effect.all(
       [
-        TenantCreation.create(server, tenantOf(database), password).pipe(ProviderMetrics.stepTook("create")),
+        TenantCreation.createMeanwhile(server, tenantOf(database), password).pipe(ProviderMetrics.stepTook("create")),
         settle(database, shard, memory)
       ],
       { concurrency: "unbounded", discard: true }

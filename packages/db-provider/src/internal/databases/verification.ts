@@ -94,18 +94,34 @@ export const verified = Effect.fnUntraced(function* (
     Effect.tapError((failure) => unwell(database, failure)),
     Effect.catch((failure) => Effect.succeed(verdictOf(failure)))
   )
-  if (Option.isNone(verdict)) return
+  if (Option.isSome(verdict)) yield* say(database, verdict.value)
+})
+
+/** Whether a database that was given under another record can be served as it is, without its password being written again. */
+export const isWhole = Effect.fnUntraced(function* (
+  database: Database
+): Effect.fn.Return<boolean, ProvisionError, Services> {
+  const verdict = yield* look(database).pipe(
+    Effect.catch((failure) =>
+      Option.match(verdictOf(failure), { onNone: () => Effect.fail(failure), onSome: Effect.succeedSome })
+    )
+  )
+  if (Option.exists(verdict, ({ reason }) => reason === passwordChanged.reason)) yield* say(database, passwordChanged)
+  return Option.exists(verdict, ({ reason }) => reason === well.reason || reason === passwordChanged.reason)
+})
+
+const say = Effect.fnUntraced(function* (database: Database, verdict: Verdict) {
   const before = database.status?.conditions.find((condition) => condition.type === type)
   // What was never ill needs no word.
-  if (verdict.value.status === "True" && before === undefined) return
-  yield* own.publish(Database, database, [verdict.value], fieldManager)
-  if (verdict.value.status === "True" || before?.reason === verdict.value.reason) return
+  if (verdict.status === "True" && before === undefined) return
+  yield* own.publish(Database, database, [verdict], fieldManager)
+  if (verdict.status === "True" || before?.reason === verdict.reason) return
   yield* Events.recordIfAny({
     regarding: own.regarding(Database, database.metadata),
     type: "Warning",
-    reason: verdict.value.reason,
+    reason: verdict.reason,
     action: "Verify",
-    note: verdict.value.message
+    note: verdict.message
   })
 })
 

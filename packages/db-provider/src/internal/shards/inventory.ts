@@ -1,6 +1,5 @@
 /** Compares a shard with its records, slowly, for the metric of what does not fit. */
-import { Clock, Duration, Effect } from "effect"
-import * as Canary from "../../Canary.ts"
+import { Clock, Duration, Effect, Option } from "effect"
 import { Database } from "../../Database.ts"
 import * as Inventory from "../../Inventory.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
@@ -19,7 +18,7 @@ const moving = new Set(["Pending", "Provisioning", "Closing"])
 
 const recorded = Effect.fnUntraced(function* (raw: RawDatabase) {
   const database = yield* Effect.option(Database.decode(raw))
-  return database._tag === "None" ? [] : [{ ...tenantOf(database.value), isClosed: closed.has(phaseOf(raw)) }]
+  return Option.isNone(database) ? [] : [{ ...tenantOf(database.value), isClosed: closed.has(phaseOf(raw)) }]
 })
 
 /** What is found twice in a row counts. */
@@ -34,10 +33,7 @@ export const taken = Effect.fnUntraced(function* (
   const all = yield* Effect.flatMap(Records, ({ databasesOfShard }) => databasesOfShard(metadata.uid))
   const records = (yield* Effect.forEach(all, recorded)).flat()
   const unsettled = new Set(all.filter((raw) => moving.has(phaseOf(raw))).map(({ spec }) => spec.databaseName))
-  const differences = Inventory.compare(stock, records).filter(
-    ({ entry, name }) =>
-      !unsettled.has(name) && (entry._tag === "None" || entry.value.recordUid !== Canary.owner.recordUid)
-  )
+  const differences = Inventory.compare(stock, records).filter(({ name }) => !unsettled.has(name))
   const wordsOf = ({ kind, name }: Inventory.Difference) => `${kind} ${name}`
   const confirmed = differences.filter((difference) => memory.inventory.seen.has(wordsOf(difference)))
   yield* ProviderMetrics.inventoryTaken(metadata.name, confirmed)
