@@ -1,13 +1,8 @@
 /** The database provider, bundled and started as an image starts it, with a real PostgreSQL for its shard. */
-import { Database } from "@berth/db-provider/Database"
-import { Client } from "@berth/kube/Client"
-import * as Await from "@berth/testing/Await"
 import * as Postgres from "@berth/testing/Postgres"
-import { assert, beforeAll, describe, it } from "@effect/vitest"
+import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import * as Provider from "./support/provider.ts"
-
-beforeAll(() => Effect.runPromise(Provider.bundle), 120_000)
 
 describe("berth-db-provider", () => {
   it.live("D6, D12: gives a database to whoever asks for one, which its login opens, and takes it away again", () =>

@@ -1,9 +1,7 @@
 /** The database provider as it is started in an image, the cluster and the shard that it finds, and whoever asks it for databases. */
-import { execFileSync } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
 import * as Provider from "@berth/db-provider/client"
 import { Consumer } from "@berth/db-provider/Consumer"
 import * as Crds from "@berth/db-provider/Crds"
@@ -15,26 +13,24 @@ import * as Certificate from "@berth/testing/Certificate"
 import * as Cluster from "@berth/testing/Cluster"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import * as Postgres from "@berth/testing/Postgres"
+import { assert } from "@effect/vitest"
 import { Effect, Layer, Redacted, Schedule } from "effect"
 import * as berth from "../../../packages/operator/test/support/berth.ts"
 
 export const namespace = "berth-db"
 export const released = (name: string) => ({ name, namespace })
 
-const packageFolder = fileURLToPath(new URL("../../../packages/db-provider/", import.meta.url))
+/** Where `setup.ts` put it. */
+const image = process.env["BERTH_TEST_PROVIDER"] ?? ""
+const command = [process.execPath, join(image, "berth-db-provider.js")] as const
 
-/** Makes what an image has. */
-export const bundle = Effect.sync(() => {
-  const tsup = fileURLToPath(new URL("../../../node_modules/tsup/dist/cli-default.js", import.meta.url))
-  execFileSync(process.execPath, [tsup, "--silent"], { cwd: packageFolder, stdio: "inherit" })
-})
-
-const command = [process.execPath, join(packageFolder, "dist/program/berth-db-provider.js")] as const
+/** Runs a command that needs no cluster to its end. */
+export const runAlone = (...args: ReadonlyArray<string>) => berth.run(args, { command })
 
 /** Runs a command to its end. */
 export const run = Effect.fnUntraced(function* (...args: ReadonlyArray<string>) {
   const kubeconfig = yield* (yield* Cluster.Cluster).kubeconfigFile
-  return yield* berth.run([...args, "--kubeconfig", kubeconfig, "--namespace", namespace], { command })
+  return yield* runAlone(...args, "--kubeconfig", kubeconfig, "--namespace", namespace)
 })
 
 const encoded = (text: string) => Buffer.from(text, "utf8").toString("base64")
@@ -71,7 +67,8 @@ export const installed = Effect.fnUntraced(function* (spec: ShardSpec = {}) {
       quota: { maxDatabases: 1_000 }
     }
   })
-  const { stdout } = yield* run("bootstrap-sql", "--shard", "shard-a")
+  const { code, stderr, stdout } = yield* run("bootstrap-sql", "--shard", "shard-a")
+  assert.deepInclude({ code, stderr }, { code: 0, stderr: "" }, stdout)
   yield* postgres.query(stdout)
 })
 
