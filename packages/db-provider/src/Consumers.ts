@@ -50,7 +50,7 @@ type ProvisionError = Disposition.ProvisionError
  * @category vocabularies
  * @since 0.1.0
  */
-export const Reasons = Disposition.vocabulary("consumer", {
+export const Reasons = Disposition.vocabulary("consumer_check", {
   disabled: Disposition.terminal("The consumer is disabled."),
   no_token: Disposition.userActionRequired("The consumer has no token: give it one."),
   token_missing: Disposition.userActionRequired(
