@@ -11,8 +11,8 @@
  *
  * **Caveats**
  * - What is there is told from the cache, a moment late at times. That something is not there is always asked of the API server.
- * - A process that is killed between the reservation of a place in the quota and the record leaves the place reserved until its
- *   consumer's controller gives it back, some ten minutes later.
+ * - A process that is killed between the reservation of places, in the quota and on a shard, and the record leaves them reserved until
+ *   the controllers of consumers and shards give them back, some ten minutes later.
  *
  * @since 0.1.0
  */
@@ -218,7 +218,7 @@ export const make = Effect.fnUntraced(function* (
       }
       return Views.phaseOf(current) === "Failed" ? Option.some(pending(current)) : Option.none()
     })
-    const settled = isNew ? creation.settle(consumer, record.spec.databaseName) : Effect.void
+    const settled = isNew ? creation.settle(record) : Effect.void
     const [outcome] = yield* Effect.all([within(name, waitSeconds, look), settled], { concurrency: 2 })
     return Option.isSome(outcome) ? outcome.value : pending(yield* latest(record))
   })

@@ -13,7 +13,7 @@
  * @since 0.1.0
  */
 import * as Disposition from "@berth/provisioners/Disposition"
-import { Effect, Option, type Redacted, Schema } from "effect"
+import { Effect, Fiber, Option, type Redacted, Schema } from "effect"
 import type { Connection } from "./Connector.ts"
 import { ofName } from "./internal/shown.ts"
 import type { LoginRefused, PostgresError } from "./PostgresError.ts"
@@ -65,19 +65,37 @@ export const Reasons = Disposition.vocabulary("tenant", {
  * @category operations
  * @since 0.1.0
  */
-export const create = Effect.fn("TenantCreation.create")(function* (
+export const create = (
   server: ShardServer.ShardServer,
   tenant: Tenant,
   password: Redacted.Redacted
-): Effect.fn.Return<void, ProvisionError> {
+): Effect.Effect<void, ProvisionError> => createMeanwhile(server, tenant, Effect.succeed(password))
+
+/**
+ * The same, with a password that comes about while the database does: it is needed last.
+ *
+ * **Errors**: those of {@link create}, and of the password.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const createMeanwhile = Effect.fn("TenantCreation.create")(function* <R>(
+  server: ShardServer.ShardServer,
+  tenant: Tenant,
+  password: Effect.Effect<Redacted.Redacted, ProvisionError, R>
+): Effect.fn.Return<void, ProvisionError, R> {
+  const secret = yield* Effect.forkChild(
+    Effect.flatMap(password, (clear) => Effect.map(Scram.verifier(clear), (verifier) => ({ clear, verifier })))
+  )
   const before = yield* ShardServer.maintain(server, (connection) => begin(connection, server, tenant))
   if (Option.isNone(before.database)) {
     // Whoever waits for a turn holds no connection: to close another tenant must not wait for that.
     const turn = ShardServer.maintain(server, (connection) => makeDatabase(connection, server, tenant))
     yield* server.creating(tenant.consumer)(turn)
   }
-  yield* ShardServer.maintain(server, (connection) => finish(connection, server, tenant, before, password))
-  yield* verifyLogin(server, tenant, password)
+  const { clear, verifier } = yield* Fiber.join(secret)
+  yield* ShardServer.maintain(server, (connection) => finish(connection, server, tenant, before, verifier))
+  yield* verifyLogin(server, tenant, clear)
 })
 
 const begin = Effect.fnUntraced(function* (
@@ -96,7 +114,7 @@ const finish = Effect.fnUntraced(function* (
   server: ShardServer.ShardServer,
   tenant: Tenant,
   before: TenantState.State,
-  password: Redacted.Redacted
+  verifier: string
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
   const { settings } = server
   if (!isComplete(server, tenant, before)) {
@@ -105,7 +123,7 @@ const finish = Effect.fnUntraced(function* (
     yield* Effect.scoped(giveSchema(server, tenant))
   }
   yield* verify(connection, server, tenant)
-  yield* connection.run(Statements.login(settings, tenant, yield* Scram.verifier(password)))
+  yield* connection.run(Statements.login(settings, tenant, verifier))
 })
 
 const isComplete = ({ settings }: ShardServer.ShardServer, tenant: Tenant, state: TenantState.State): boolean =>

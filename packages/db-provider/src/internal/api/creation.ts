@@ -1,7 +1,10 @@
-/** A new record: a place in the quota, then the record, then the place is settled. */
+/**
+ * A new record: a place in the quota and one on a shard, then the record, then both are settled. Where no shard has room now, the record
+ * is written without one, and the controllers place it when one has.
+ */
 import { Client } from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
-import { Effect, FiberSet, Option, Schedule, type Scope } from "effect"
+import { Effect, FiberSet, Option, Result, Schedule, type Scope } from "effect"
 import type * as Api from "../../Api.ts"
 import { Audit } from "../../Audit.ts"
 import { Caller } from "../../Caller.ts"
@@ -13,7 +16,9 @@ import * as Ledger from "../../Ledger.ts"
 import * as Names from "../../Names.ts"
 import * as Placement from "../../Placement.ts"
 import { Problem } from "../../Problem.ts"
-import type { RawDatabase } from "../../Records.ts"
+import * as ProviderMetrics from "../../ProviderMetrics.ts"
+import { type RawDatabase, Records } from "../../Records.ts"
+import { Shard } from "../../Shard.ts"
 import { asProblem } from "./failures.ts"
 
 export interface Wanted {
@@ -24,8 +29,8 @@ export interface Wanted {
 export interface Creation {
   /** The record that was written; none where somebody else has written one of this id. */
   readonly create: (wanted: Wanted) => Effect.Effect<Option.Option<RawDatabase>, Problem, Caller>
-  /** Notes that its place is in its record: nobody has to wait for it. */
-  readonly settle: (consumer: Consumer, databaseName: string) => Effect.Effect<void>
+  /** Notes that its places are in its record: nobody has to wait for it. */
+  readonly settle: (record: Database) => Effect.Effect<void>
 }
 
 const patience = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("10 seconds")]).pipe(
@@ -36,7 +41,19 @@ const patience = Schedule.min([Schedule.exponential("200 millis"), Schedule.spac
 const isOpen = ({ _tag }: KubeError.KubeError): boolean =>
   _tag === "Timeout" || _tag === "Unreachable" || _tag === "ServerError"
 
-const draft = (namespace: string, consumer: Consumer, { id, parameters }: Wanted, databaseName: string) => ({
+interface Named extends Wanted {
+  readonly consumer: Consumer
+  readonly databaseName: Database["spec"]["databaseName"]
+}
+
+/** A Shard, by what a record has of it. */
+type ShardRef = NonNullable<Database["spec"]["shardRef"]>
+
+const draft = (
+  namespace: string,
+  { consumer, databaseName, id, parameters }: Named,
+  shardRef: Option.Option<ShardRef>
+) => ({
   metadata: {
     name: Names.record(consumer.metadata.name, id),
     namespace,
@@ -49,7 +66,8 @@ const draft = (namespace: string, consumer: Consumer, { id, parameters }: Wanted
     roleName: databaseName,
     credentialsSecretRef: { name: Names.credentials(databaseName), key: Credentials.key },
     labels: parameters.labels ?? {},
-    shardSelector: { matchLabels: parameters.shardSelector?.matchLabels ?? {} }
+    shardSelector: { matchLabels: parameters.shardSelector?.matchLabels ?? {} },
+    ...(Option.isSome(shardRef) ? { shardRef: shardRef.value } : {})
   }
 })
 
@@ -65,20 +83,33 @@ const exhausted = (consumer: Consumer) =>
  */
 export const make = Effect.fnUntraced(function* (
   namespace: string
-): Effect.fn.Return<Creation, never, Audit | Client | Scope.Scope> {
+): Effect.fn.Return<Creation, never, Audit | Client | Records | Scope.Scope> {
   const client = yield* Client
   const audit = yield* Audit
+  const records = yield* Records
   const run = yield* FiberSet.makeRuntime<never, void, never>()
   const withClient = Effect.provideService(Client, client)
 
-  const given = (consumer: Consumer, change: typeof Ledger.settle, databaseName: string) =>
-    withClient(change(Placement.bookOfConsumer(consumer, namespace), databaseName))
+  /** The ledgers that its places are in. */
+  const booksOf = (consumer: Database["spec"]["consumerRef"], shardRef: Option.Option<ShardRef>) => [
+    Placement.bookOfConsumer({ metadata: consumer }, namespace),
+    ...Option.toArray(shardRef).map((metadata) => Placement.bookOfShard({ metadata }, namespace))
+  ]
 
-  const settle = (consumer: Consumer, databaseName: string) =>
-    Effect.retry(given(consumer, Ledger.settle, databaseName), patience).pipe(Effect.ignore)
+  const given = (books: ReadonlyArray<Ledger.Book>, change: typeof Ledger.settle, databaseName: string) =>
+    withClient(Effect.forEach(books, (book) => change(book, databaseName), { concurrency: 2, discard: true }))
 
-  /** Asks until it is known whether the record was written, and keeps its place, or gives it back. */
-  const resolve = (consumer: Consumer, name: string, databaseName: string) =>
+  const settle = ({ spec }: Database) =>
+    given(booksOf(spec.consumerRef, Option.fromUndefinedOr(spec.shardRef)), Ledger.settle, spec.databaseName).pipe(
+      Effect.retry(patience),
+      Effect.ignore
+    )
+
+  const giveBack = (books: ReadonlyArray<Ledger.Book>, databaseName: string) =>
+    run(Effect.ignore(Effect.retry(given(books, Ledger.cancel, databaseName), patience)))
+
+  /** Asks until it is known whether the record was written, and keeps its places, or gives them back. */
+  const resolve = (books: ReadonlyArray<Ledger.Book>, name: string, databaseName: string) =>
     Effect.gen(function* () {
       const found = yield* Effect.catchTag(
         Effect.asSome(client.get(Database, { name, namespace })),
@@ -86,40 +117,74 @@ export const make = Effect.fnUntraced(function* (
         () => Effect.succeedNone
       )
       const isWritten = Option.exists(found, ({ spec }) => spec.databaseName === databaseName)
-      yield* given(consumer, isWritten ? Ledger.settle : Ledger.cancel, databaseName)
+      yield* given(books, isWritten ? Ledger.settle : Ledger.cancel, databaseName)
     }).pipe(Effect.retry(patience), Effect.ignore)
 
-  const create = Effect.fnUntraced(function* (wanted: Wanted) {
-    const { consumer, remoteAddress, requestId, token } = yield* Caller
-    const databaseName = yield* Names.tenant
-    const object = draft(namespace, consumer, wanted, databaseName)
-    const caller = { consumer: consumer.metadata.name, token, requestId, remoteAddress }
+  const admitted = Effect.fnUntraced(function* ({ consumer, databaseName, id }: Named) {
     const { maxDatabases } = consumer.spec.quota
     yield* Placement.admit(consumer, databaseName, namespace).pipe(
       withClient,
       Effect.catchIf(Placement.Reasons.quota_exceeded.is, () =>
         Effect.andThen(
-          audit.record({ event: "quota.denied", ...caller, externalId: wanted.id, maxDatabases }),
+          Effect.flatMap(callerOf, (caller) =>
+            audit.record({ event: "quota.denied", ...caller, externalId: id, maxDatabases })
+          ),
           Effect.fail(exhausted(consumer))
         )
       ),
       asProblem
     )
+  })
+
+  /** Whoever cannot have one now waits for the controllers, which say why. */
+  const placed = Effect.fnUntraced(function* ({ consumer, databaseName, parameters }: Named) {
+    const all = yield* Effect.forEach(yield* records.shards, (shard) => Effect.option(Shard.decode(shard)))
+    const shardSelector = { matchLabels: parameters.shardSelector?.matchLabels ?? {} }
+    const request = { databaseName, consumer, shardSelector, namespace, shards: all.flatMap(Option.toArray) }
+    const { metadata } = yield* withClient(Placement.place(request)).pipe(ProviderMetrics.stepTook("place"))
+    return { name: metadata.name, uid: metadata.uid }
+  }, Effect.option)
+
+  const told = Effect.fnUntraced(function* ({ consumer, databaseName, id }: Named, shardRef: Option.Option<ShardRef>) {
+    yield* audit.record({
+      event: "database.requested",
+      ...(yield* callerOf),
+      externalId: id,
+      database: databaseName
+    })
+    if (Option.isNone(shardRef)) return
+    const subject = { consumer: consumer.metadata.name, externalId: id, database: databaseName }
+    yield* audit.record({ event: "database.placed", ...subject, shard: shardRef.value.name })
+  })
+
+  const create = Effect.fnUntraced(function* (wanted: Wanted) {
+    const { consumer } = yield* Caller
+    const named: Named = { ...wanted, consumer, databaseName: yield* Names.tenant }
+    const { databaseName } = named
+    const [quota, shardRef] = yield* Effect.all([Effect.result(admitted(named)), placed(named)], { concurrency: 2 })
+    const books = booksOf(consumer.metadata, shardRef)
+    if (Result.isFailure(quota)) {
+      if (Option.isSome(shardRef)) giveBack(books.slice(1), databaseName)
+      return yield* Effect.fail(quota.failure)
+    }
+    const object = draft(namespace, named, shardRef)
     const created = yield* Effect.result(client.create(Database, object))
-    if (created._tag === "Success") {
-      yield* audit.record({
-        event: "database.requested",
-        ...caller,
-        externalId: wanted.id,
-        database: databaseName
-      })
+    if (Result.isSuccess(created)) {
+      yield* told(named, shardRef)
       return Option.some(created.success)
     }
     const { failure } = created
-    if (isOpen(failure)) run(resolve(consumer, object.metadata.name, databaseName))
-    else run(Effect.ignore(Effect.retry(given(consumer, Ledger.cancel, databaseName), patience)))
+    if (isOpen(failure)) run(resolve(books, object.metadata.name, databaseName))
+    else giveBack(books, databaseName)
     return failure._tag === "AlreadyExists" ? Option.none<RawDatabase>() : yield* asProblem(Effect.fail(failure))
   }, Effect.uninterruptible)
 
   return { create, settle }
 })
+
+const callerOf = Effect.map(Caller, ({ consumer, remoteAddress, requestId, token }) => ({
+  consumer: consumer.metadata.name,
+  token,
+  requestId,
+  remoteAddress
+}))
