@@ -23,6 +23,7 @@ import * as Certificates from "./Certificates.ts"
 import * as Authorization from "./internal/api/authorization.ts"
 import { guarded, shuttingDown } from "./internal/api/guard.ts"
 import * as Handlers from "./internal/api/handlers.ts"
+import { closing, listening } from "./internal/api/listening.ts"
 import * as rawAnswers from "./internal/api/rawAnswers.ts"
 import type * as Problem from "./Problem.ts"
 import * as RateLimits from "./RateLimits.ts"
@@ -74,6 +75,8 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
 
 const headersMaxBytes = 16_384
 
+const handshakeMs = 10_000
+
 /** Longer than most balancers keep a connection, so that it is not this side that closes one while a request comes. */
 const keepAliveMs = 65_000
 
@@ -82,7 +85,7 @@ const serverOf = ({ cert, key }: Certificates.Pair, { clientMs = 10_000, connect
     cert,
     key,
     minVersion: Certificates.minVersion,
-    handshakeTimeout: clientMs,
+    handshakeTimeout: handshakeMs,
     headersTimeout: clientMs,
     requestTimeout: clientMs,
     keepAliveTimeout: keepAliveMs,
@@ -97,27 +100,6 @@ const serverOf = ({ cert, key }: Certificates.Pair, { clientMs = 10_000, connect
   server.on("request", rawAnswers.follow)
   return server
 }
-
-const listening = (server: Server, { host, port }: Options): Effect.Effect<number, ListenFailed> =>
-  Effect.callback((resume) => {
-    server.once("error", (error: NodeJS.ErrnoException) =>
-      resume(Effect.fail(new ListenFailed({ host, port, code: error.code ?? "unknown" })))
-    )
-    server.listen(port, host, () => {
-      const address = server.address()
-      resume(Effect.succeed(typeof address === "object" && address !== null ? address.port : port))
-    })
-  })
-
-/** No connection any more; those that are idle end at once, the others after their answer. */
-const closing = (server: Server, grace: Duration.Input): Effect.Effect<void> =>
-  Effect.callback<void>((resume) => {
-    server.close(() => resume(Effect.void))
-    server.closeIdleConnections()
-  }).pipe(
-    Effect.timeoutOrElse({ duration: grace, orElse: () => Effect.sync(() => server.closeAllConnections()) }),
-    Effect.interruptible
-  )
 
 /** A router that takes paths as they are. */
 const router = HttpRouter.layer.pipe(
@@ -181,5 +163,6 @@ export const serve = Effect.fn("ApiServer.serve")(function* (
   )
   server.on("request", handler)
   yield* Certificates.follow(server, options, pair, options.certificateInterval)
-  return yield* listening(server, options)
+  const { host, port } = options
+  return yield* Effect.mapError(listening(server, options), (code) => new ListenFailed({ host, port, code }))
 })

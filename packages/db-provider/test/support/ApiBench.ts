@@ -13,7 +13,7 @@ import * as Kind from "@berth/kube/Kind"
 import * as Certificate from "@berth/testing/Certificate"
 import * as Cluster from "@berth/testing/Cluster"
 import * as Faults from "@berth/testing/Faults"
-import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { Context, Effect, Layer, Stream } from "effect"
 import * as ApiServer from "../../src/ApiServer.ts"
 import { Audit } from "../../src/Audit.ts"
 import type { AuditEvent } from "../../src/AuditEvent.ts"
@@ -344,5 +344,3 @@ export const raw = Effect.fnUntraced(function* (text: string | Buffer, options: 
 
 export const databaseOf = (id: string) => `/v1/databases/${encodeURIComponent(id)}`
 export const waiting = { prefer: "wait=20" }
-
-export type Services = Api | Client | Scope.Scope

@@ -62,8 +62,15 @@ const ofFailure = (request: Request, failure: unknown): Option.Option<Effect.Eff
   return reason._tag === "RequestParseError" ? Option.some(refusal(parseFailure(reason))) : Option.none()
 }
 
+/** Nobody reads it; the metrics tell it from what the provider does. */
+const aborted = HttpServerResponse.empty({ status: 499 })
+
+const isAborted = (reason: Cause.Reason<unknown>): boolean => reason.annotations.has(HttpServerError.ClientAbort.key)
+
 const ofCause = (request: Request, cause: Cause.Cause<unknown>): Effect.Effect<Response> => {
-  if (Cause.hasInterruptsOnly(cause)) return refusal(shuttingDown)
+  if (Cause.hasInterruptsOnly(cause)) {
+    return cause.reasons.some(isAborted) ? Effect.succeed(aborted) : refusal(shuttingDown)
+  }
   const known = cause.reasons.flatMap((reason) => {
     if (reason._tag === "Interrupt") return []
     return Option.toArray(ofFailure(request, reason._tag === "Fail" ? reason.error : reason.defect))
