@@ -7,6 +7,7 @@
  * @since 0.1.0
  */
 import * as Program from "@berth/kube/Program"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import * as Controllers from "@berth/shared-components/Controllers"
 import { Settings } from "@berth/shared-components/Settings"
 import { Effect, Layer } from "effect"
@@ -38,7 +39,8 @@ export const run = (configuration: Configuration): Effect.Effect<void, Program.P
       Layer.mergeAll(
         Layer.provideMerge(Controllers.layer, settings),
         DatabaseProviderBackend.layer,
-        CdDrivers.layer(configuration)
+        CdDrivers.layer(configuration),
+        RemoteCluster.layer({ namespace: managementNamespace })
       )
     )
   )

@@ -31,7 +31,7 @@ import type * as Client from "@berth/kube/Client"
 import type { Connection, Trust } from "@berth/kube/Connection"
 import type { Recorder } from "@berth/kube/Events"
 import * as Transport from "@berth/kube/Transport"
-import { Context, type Duration, Layer } from "effect"
+import { Context, type Duration, type Effect, Layer } from "effect"
 import * as compose from "./internal/compose.ts"
 import * as Abandonment from "./internal/remote/abandonment.ts"
 import * as internal from "./internal/remote/clusters.ts"
@@ -216,6 +216,26 @@ export const on = <R, N extends string>(
     RemoteClusters.use((clusters) => passes.deprovision(clusters, { owner, source, child }))
   )
 }
+
+/**
+ * Runs a part of a child where the child would have run without {@link on}: on the program's own cluster, with what is declared as input
+ * there. Outside of a remote cluster it changes nothing.
+ *
+ * **Example** (A password that is kept at home, and used elsewhere)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Manager from "@berth/provisioners/Manager"
+ * import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
+ *
+ * export const password = RemoteCluster.home(Manager.input(Builtin.Secret, { name: "password", namespace: "shop" }))
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const home: <A, E, R>(
+  self: Effect.Effect<A, E, R>
+) => Effect.Effect<A, E, Exclude<R, Client.Client> | Client.Client> = passes.home
 
 /**
  * What remote clusters ask of the program's own API server: registrations and records in `namespace`, and the Secrets with kubeconfigs in

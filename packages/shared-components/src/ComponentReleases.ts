@@ -21,6 +21,7 @@ import type * as CdDriver from "@berth/provisioners/CdDriver"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as Provisioner from "@berth/provisioners/Provisioner"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import { Effect, Option, Result } from "effect"
 import * as ComponentVariables from "./ComponentVariables.ts"
 import * as Dependencies from "./Dependencies.ts"
@@ -157,7 +158,7 @@ const leftover = (environment: Environment, entry: Leftover): Provisioner.Provis
   const { deprovision } = application(environment, entry, unknown, Effect.succeed({}))
   return Provisioner.make(entry.component, {
     provision: Effect.void,
-    deprovision: Effect.andThen(deprovision, record.forget(environment.metadata, entry.component))
+    deprovision: Effect.andThen(deprovision, RemoteCluster.home(record.forget(environment.metadata, entry.component)))
   })
 }
 
@@ -188,4 +189,4 @@ export const remove = (
  * @since 0.1.0
  */
 export const removeAll = (environment: Environment): Effect.Effect<void, ProvisionError, Services> =>
-  Effect.flatMap(record.read(environment.metadata), (entries) => remove(environment, entries))
+  Effect.flatMap(RemoteCluster.home(record.read(environment.metadata)), (entries) => remove(environment, entries))

@@ -12,8 +12,10 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as KubeObjects from "@berth/kube/KubeObject"
+import * as CdDriver from "@berth/provisioners/CdDriver"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import type { Environment } from "./Environment.ts"
@@ -38,6 +40,15 @@ type Variable = NonNullable<Environment["spec"]["env"][string]>[string]
  * @since 0.1.0
  */
 export const forEnvironmentsLabel = "berth.dev/for-environments"
+
+/**
+ * Whether environments may name this Secret.
+ *
+ * @category guards
+ * @since 0.1.0
+ */
+export const isForEnvironments = ({ metadata }: KubeObjects.KubeObject): boolean =>
+  metadata.labels?.[forEnvironmentsLabel] === "true"
 
 /**
  * Where variables are rendered.
@@ -154,7 +165,7 @@ export const removeOthers = Effect.fn("ComponentVariables.removeOthers")(functio
 ): Effect.fn.Return<void, ProvisionError, Client | Records> {
   const client = yield* Client
   const names = new Set(kept.map(({ name }) => Names.componentEnv(name)))
-  const all = yield* Effect.flatMap(Records, ({ componentSecrets }) => componentSecrets(namespace))
+  const all = (yield* CdDriver.Destination) === undefined ? yield* known(namespace) : yield* listed(namespace)
   const left = all.filter(({ metadata }) => !names.has(metadata.name))
   yield* Effect.forEach(
     left,
@@ -163,6 +174,16 @@ export const removeOthers = Effect.fn("ComponentVariables.removeOthers")(functio
     { discard: true }
   )
 })
+
+const known = (namespace: string) => Effect.flatMap(Records, ({ componentSecrets }) => componentSecrets(namespace))
+
+/** The caches are those of the operator's own cluster. */
+const listed = (namespace: string) =>
+  KubeFailure.classified(
+    Client.use((client) =>
+      client.list(Builtin.Secret, { namespace, labelSelector: componentLabel, metadataOnly: true })
+    )
+  ).pipe(Effect.map(({ items }): ReadonlyArray<KubeObjects.KubeObject> => items))
 
 /** A name of a variable is one of an identifier, but for what may stand in front. */
 const shown = (name: string, component: Component): Identifier.Identifier =>
@@ -191,7 +212,7 @@ const fromSecret = Effect.fnUntraced(function* (
     const namespace = Identifier.Identifier.make(managementNamespace)
     return yield* Reasons.secret_missing({ ...about, secret, namespace })
   }
-  if (found.value.metadata.labels?.[forEnvironmentsLabel] !== "true") {
+  if (!isForEnvironments(found.value)) {
     return yield* Reasons.secret_not_allowed({ ...about, secret })
   }
   const text = secretData.decoded(found.value)[key]

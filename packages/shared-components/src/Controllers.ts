@@ -8,6 +8,7 @@ import type { Caches } from "@berth/kube/Caches"
 import type { Client } from "@berth/kube/Client"
 import type * as Controller from "@berth/kube/Controller"
 import type { CdDriver } from "@berth/provisioners/CdDriver"
+import type { RemoteClusters } from "@berth/provisioners/RemoteCluster"
 import { Effect, Layer } from "effect"
 import * as EnvironmentExpiry from "./EnvironmentExpiry.ts"
 import * as Environments from "./Environments.ts"
@@ -28,7 +29,7 @@ import * as StallLabels from "./StallLabels.ts"
  * @category models
  * @since 0.1.0
  */
-export type Services = Caches | CdDriver | Client | ProvisionLeases | Records | Settings
+export type Services = Caches | CdDriver | Client | ProvisionLeases | Records | RemoteClusters | Settings
 
 /**
  * The controllers, in no order that matters.
@@ -60,6 +61,7 @@ export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, 
  * import type { Client } from "@berth/kube/Client"
  * import * as Operator from "@berth/kube/Operator"
  * import type { CdDriver } from "@berth/provisioners/CdDriver"
+ * import type { RemoteClusters } from "@berth/provisioners/RemoteCluster"
  * import * as Controllers from "@berth/shared-components/Controllers"
  * import { Settings } from "@berth/shared-components/Settings"
  * import { Effect, Layer } from "effect"
@@ -71,9 +73,9 @@ export const all: Effect.Effect<ReadonlyArray<Controller.Controller<Services>>, 
  *   instance: "berth-0"
  * })
  *
- * export const program = (client: Layer.Layer<Client>, charts: Layer.Layer<CdDriver>) =>
+ * export const program = (client: Layer.Layer<Client>, places: Layer.Layer<CdDriver | RemoteClusters>) =>
  *   Effect.flatMap(Controllers.all, (controllers) => Operator.run(controllers)).pipe(
- *     Effect.provide(Controllers.layer.pipe(Layer.provideMerge(Layer.merge(settings, charts)))),
+ *     Effect.provide(Controllers.layer.pipe(Layer.provideMerge(Layer.merge(settings, places)))),
  *     Effect.provide(Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(client)))
  *   )
  * ```

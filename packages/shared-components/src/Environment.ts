@@ -4,9 +4,7 @@
  * **Guarantees**
  * - Every list, map and text has a bound, every field a description; what the schema cannot say is a rule that the API server
  *   enforces.
- *
- * **Caveats**
- * - `target` is accepted by the API server and refused by a condition as long as the operator knows no remote clusters.
+ * - S29: an environment stays on the cluster that it was made for.
  *
  * @since 0.1.0
  */
@@ -53,7 +51,11 @@ const Variable = Schema.Struct({
 }).pipe(Kind.exactlyOne("value", "secretKeyRef", "sliceKeyRef"))
 
 const Target = Schema.Struct({
-  kubeconfigSecretRef: SecretKeyRef.pipe(described("Where the kubeconfig of the cluster is.")),
+  kubeconfigSecretRef: SecretKeyRef.pipe(
+    described(
+      'Where the kubeconfig of the cluster is: a key of a Secret in this namespace that carries the label `berth.dev/for-environments: "true"`.'
+    )
+  ),
   context: optional("Which of its contexts; its current one by default.", Line(253))
 })
 
@@ -74,7 +76,13 @@ const spec = Schema.Struct({
     described("Deploys what the template has for suspended components. Slices are kept."),
     Kind.withDefault(false)
   )
-})
+}).pipe(
+  Kind.rule({
+    rule: "has(self.target) == has(oldSelf.target) && (!has(self.target) || self.target == oldSelf.target)",
+    message: "an environment cannot be moved to another cluster: make another one",
+    fieldPath: ".target"
+  })
+)
 
 const Component = Schema.Struct({
   name: Label.pipe(described("The component.")),

@@ -5,6 +5,8 @@
  * - S22: a component starts as soon as what it needs is ready, whatever the others wait for.
  * - S5: the labels on the namespace that say which slices it has are mended in each pass.
  * - S16: an environment that cannot be removed is let go by an annotation with its own UID; its records stay, and are Orphaned.
+ * - S29: with a target, the namespace, the Secrets and the charts are on that cluster, and the slices are made here, where a namespace of
+ *   the same name stays as their index.
  * - A teardown needs nothing but the records and the namespace: the template, the provider and the shared component may be gone.
  *
  * @since 0.1.0
@@ -16,10 +18,13 @@ import type { CdDriver } from "@berth/provisioners/CdDriver"
 import * as Disposition from "@berth/provisioners/Disposition"
 import type * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Manager from "@berth/provisioners/Manager"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
 import type * as Progress from "@berth/provisioners/Progress"
 import * as Provisioner from "@berth/provisioners/Provisioner"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import { Clock, Effect, Option, Result } from "effect"
+import * as BindingCopy from "./BindingCopy.ts"
 import * as ComponentReleases from "./ComponentReleases.ts"
 import * as ComponentVariables from "./ComponentVariables.ts"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
@@ -47,7 +52,7 @@ type ProvisionError = Disposition.ProvisionError
  * @category models
  * @since 0.1.0
  */
-export type Services = CdDriver | Client | Records | Settings
+export type Services = CdDriver | Client | Records | RemoteCluster.RemoteClusters | Settings
 
 /**
  * The path, in an environment's progress, under which its components are.
@@ -80,20 +85,24 @@ export const make = Effect.fn("EnvironmentTree.make")(function* (
     Dependencies.edges(blueprint.graph)
   )
   const left = yield* ComponentReleases.declare(environment, blueprint.template, blueprint.graph)
+  const places = RemoteCluster.home(Reservations.reserve(consumer, blueprint.wants, arrive))
   const deployment = Provisioner.concurrent("deployment", [
-    Provisioner.make("places", { provision: Reservations.reserve(consumer, blueprint.wants, arrive), ...nothing }),
+    Provisioner.make("places", { provision: places, ...nothing }),
     Result.getOrThrow(components),
     Provisioner.make("leftovers", { provision: leftovers(work, left), ...nothing })
   ])
   return Provisioner.serial("environment", [
     namespaceOf(environment),
     Provisioner.make("index", { provision: index(environment), ...nothing }),
-    Provisioner.make("deployment", {
-      provision: Effect.catch(deployment.provision, (failure) =>
-        blueprints.declare(blueprint, lateness.failure(blueprint.template, work.late[0], failure))
-      ),
-      deprovision: deployment.deprovision
-    })
+    yield* placed(
+      environment,
+      Provisioner.make("deployment", {
+        provision: Effect.catch(Effect.andThen(there(environment).provision, deployment.provision), (failure) =>
+          RemoteCluster.home(blueprints.declare(blueprint, lateness.failure(blueprint.template, work.late[0], failure)))
+        ),
+        deprovision: deployment.deprovision
+      })
+    )
   ])
 })
 
@@ -119,13 +128,17 @@ export const teardown = (environment: Environment): Provisioner.Provisioner<Serv
       provision: Effect.void,
       deprovision: Effect.mapError(releaseAll(environment), (failure) => refused(environment, failure))
     }),
-    Provisioner.make("components", {
-      provision: Effect.void,
-      deprovision: Effect.andThen(
-        isForced(environment) ? unremoved(environment) : ComponentReleases.removeAll(environment),
-        ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
-      )
-    })
+    onTarget(
+      environment,
+      Provisioner.make("deployment", {
+        provision: Effect.void,
+        deprovision: Effect.gen(function* () {
+          yield* isForced(environment) ? unremoved(environment) : ComponentReleases.removeAll(environment)
+          yield* ComponentVariables.removeOthers(Names.namespace(environment.metadata), [])
+          yield* there(environment).deprovision
+        })
+      })
+    )
   ])
 
 /** For a step that {@link teardown} does in another way. */
@@ -163,6 +176,45 @@ const namespaceOf = ({ metadata }: Environment) =>
       }
     }
   })
+
+/** On another cluster there is a namespace of the same name beside the one here, which says what the environment has. */
+const there = (environment: Environment): Pick<Provisioner.Provisioner<Client>, "provision" | "deprovision"> =>
+  environment.spec.target === undefined
+    ? { provision: Effect.void, deprovision: Effect.void }
+    : namespaceOf(environment)
+
+type Deployment = Provisioner.Provisioner<Services, "deployment">
+
+/** On the environment's cluster. What is made there is remembered by the place that this has in the tree. */
+const onTarget = (environment: Environment, child: Deployment): Deployment => {
+  const { target } = environment.spec
+  if (target === undefined) return child
+  const { context, kubeconfigSecretRef } = target
+  const there = Effect.map(Settings, ({ managementNamespace: namespace }) =>
+    RemoteCluster.on({ owner: environment, kubeconfig: { namespace, ...kubeconfigSecretRef, context } }, child)
+  )
+  return Provisioner.make("deployment", {
+    provision: Effect.flatMap(there, ({ provision }) => provision),
+    deprovision: Effect.flatMap(there, ({ deprovision }) => deprovision)
+  })
+}
+
+/** The same, once whoever wrote the environment may use the cluster (S32). */
+const placed = Effect.fnUntraced(function* (
+  environment: Environment,
+  child: Deployment
+): Effect.fn.Return<Deployment, ProvisionError, Client | Settings> {
+  const { target } = environment.spec
+  if (target !== undefined) {
+    const { managementNamespace: namespace } = yield* Settings
+    const { name } = target.kubeconfigSecretRef
+    const found = yield* Manager.input(Builtin.Secret, { name, namespace })
+    const isAllowed = Option.exists(found, ComponentVariables.isForEnvironments)
+    // One that is missing is named by who needs it.
+    if (Option.isSome(found) && !isAllowed) return yield* Reasons.target_not_allowed({ secret: name })
+  }
+  return onTarget(environment, child)
+})
 
 const hasPlace = (record: RawSlice): boolean => ["Reserved", "Provisioning", "Bound"].includes(phaseOf(record))
 
@@ -220,15 +272,27 @@ const deploy = Effect.fnUntraced(function* (
   const { blueprint, consumer, environment, namespace, offers } = work
   const want = blueprint.wants.find((each) => each.component === component.name)
   if (want !== undefined) {
-    const record = yield* Reservations.bound(consumer, blueprint.wants, want)
-    if (isNeeded(blueprint, component)) offers.set(component.name, yield* bindingOf(record, want))
+    const record = yield* RemoteCluster.home(Reservations.bound(consumer, blueprint.wants, want))
+    const isElsewhere = environment.spec.target !== undefined
+    if (isElsewhere || isNeeded(blueprint, component)) {
+      const binding = yield* RemoteCluster.home(bindingOf(record, want))
+      offers.set(component.name, binding)
+      // The slice's own controller writes it here.
+      if (isElsewhere) yield* BindingCopy.write(copyOf(record), binding)
+    }
   }
   const place = { environment, namespace, url: blueprint.url, offers }
-  const variables = yield* ComponentVariables.render(place, component, at)
+  const variables = yield* RemoteCluster.home(ComponentVariables.render(place, component, at))
   if (ComponentVariables.hasAny(environment, component)) yield* ComponentVariables.write(place, component, variables)
   if (ComponentReleases.has(component)) yield* ComponentReleases.deploy(place, component, at)
   yield* Readiness.check(place, component, at)
   if (want === undefined) offers.set(component.name, variables)
+})
+
+const copyOf = (record: RawSlice): BindingCopy.Target => ({
+  consumer: consumerOf(record),
+  sliceId: record.spec.sliceId,
+  uid: record.metadata.uid ?? ""
 })
 
 const isNeeded = ({ graph }: blueprints.Blueprint, { name }: Component): boolean =>

@@ -28,14 +28,14 @@ import { consumerOf, environmentUidLabel, type RawSlice, Records } from "./Recor
 import * as Reservations from "./Reservations.ts"
 
 /**
- * Why an environment is not Ready, or not gone. For the charts of its components see `Application.Reasons` and `CdDriver.Reasons`.
+ * Why an environment is not Ready, or not gone. For the charts of its components see `Application.Reasons` and
+ * `CdDriver.Reasons`, for its target `RemoteCluster.Reasons`.
  *
  * **Details**
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
  * | `template_missing`, `template_invalid` | there is no template that could be deployed | looked at when it, or what it refers to, changes | mend it |
  * | `environment_invalid` | names, values or keys that do not fit the template | looked at when either changes | mend what the condition `Valid` lists |
- * | `unsupported` | a field that this version does not serve | nothing | remove it |
  * | `registering`, `waiting_for_place` | a place is asked for; `position` says how many are before | looked at when the line moves | wait, or raise `maxConsumers` |
  * | `shared_component_not_ready` | the shared component is not Ready | looked at when the slice's record changes | nothing |
  * | `shared_component_stalled` | the shared component waits for somebody | looked at when it does not any more | mend what its conditions name |
@@ -53,6 +53,7 @@ import * as Reservations from "./Reservations.ts"
  * | `not_answering` | the component's chart runs, its readiness URL does not answer | asked again in seconds | see to the component if it lasts |
  * | `readiness_invalid` | a readiness URL that is none | nothing | correct the environment or its template |
  * | `deploy_timeout` | a component took longer than `deployTimeout`; the phase is Failed | tried again | see to what the component's own reason names |
+ * | `target_not_allowed` | the target's kubeconfig is in a Secret that is not for environments | looked at when the Secret changes | label it, or name another one |
  * | `outdated` | what was judged is not the newest any more | looked at at once | nothing |
  * | `force_refused` | `berth.dev/force-cleanup` has another value than the environment's UID | the teardown goes on | correct the annotation |
  * | `releasing_slices` | it is being deleted, and slices are being removed | looked at when one is gone | nothing |

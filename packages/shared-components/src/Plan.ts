@@ -23,7 +23,6 @@ import * as blueprints from "./internal/environments/blueprint.ts"
 import type { Problem } from "./internal/problem.ts"
 import { orNone } from "./internal/request.ts"
 import * as sources from "./internal/sources.ts"
-import * as unsupported from "./internal/unsupported.ts"
 import * as world from "./internal/world.ts"
 import * as Names from "./Names.ts"
 import { consumerOf, phaseOf, type RawSlice } from "./Records.ts"
@@ -81,7 +80,6 @@ export const environment = Effect.fn("Plan.environment")(function* (
   const known = yield* world.load(template, yield* sources.truth)
   const problems = [
     ...TemplateCheck.environmentTemplate(template, known),
-    ...unsupported.ofEnvironment(spec),
     ...TemplateCheck.environment(spec, template, known)
   ]
   if (problems.length > 0) return problems.map(refused)

@@ -4,6 +4,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import * as Application from "@berth/provisioners/Application"
 import * as Manager from "@berth/provisioners/Manager"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import * as Deployer from "../Deployer.ts"
 import { Environment } from "../Environment.ts"
 import { EnvironmentTemplate } from "../EnvironmentTemplate.ts"
@@ -17,6 +18,7 @@ const ofManagement = (namespace: string): ReadonlyArray<Access.Access> => {
   const managed = [Environment, EnvironmentTemplate, SharedComponent, SharedComponentProvider, Slice]
   return [
     ...managed.flatMap((kind) => Manager.access(kind, { namespace })),
+    ...RemoteCluster.access({ namespace, kubeconfigs: namespace }),
     // EnvironmentExpiry.
     Access.to(Environment, ["delete"], { namespace }),
     // Reservations writes records, gives them up, and lists them where a cache may not know one yet.

@@ -1,6 +1,5 @@
 /** Fields that the API server accepts and that this version of the operator does not serve. None of them is silently ignored. */
 import * as Capsules from "../Capsules.ts"
-import type { Environment } from "../Environment.ts"
 import type { SharedComponent } from "../SharedComponent.ts"
 import type { SharedComponentProvider } from "../SharedComponentProvider.ts"
 import type { Problem } from "./problem.ts"
@@ -8,9 +7,6 @@ import type { Problem } from "./problem.ts"
 const unsupported = (where: string, sentence: string): Problem => ({ reason: "Unsupported", where, sentence })
 
 const remove = "this version of the operator does not serve it: remove it"
-
-export const ofEnvironment = ({ target }: Environment["spec"]): ReadonlyArray<Problem> =>
-  target === undefined ? [] : [unsupported("spec.target", remove)]
 
 export const ofSharedComponent = ({ idle }: SharedComponent["spec"]): ReadonlyArray<Problem> =>
   idle.action === "Suspend"

@@ -13,6 +13,7 @@ import type { Draft, KubeObject } from "@berth/kube/KubeObject"
 import * as Operator from "@berth/kube/Operator"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import { CdDriver } from "@berth/provisioners/CdDriver"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, References, Scope } from "effect"
@@ -143,6 +144,9 @@ const makeOperator = Effect.fnUntraced(function* (plain: Client["Service"]) {
       Caches.observedClient.pipe(Layer.provideMerge(Caches.layer), Layer.provide(Layer.succeed(Client, client))),
       Layer.succeed(Settings, settings(`instance-${++starts}`)),
       Layer.succeed(CdDriver, charts.driver),
+      RemoteCluster.layer({ namespace: management, refusedNetworks: [] }).pipe(
+        Layer.provide([Layer.succeed(Client, client), recorder])
+      ),
       recorder
     )
     const all = Controllers.layer.pipe(Layer.provideMerge(base), Layer.fresh)

@@ -45,6 +45,34 @@ const Surroundings = Context.Reference<Surroundings>("@berth/provisioners/Remote
   defaultValue: () => ({ registration: undefined, depth: 0 })
 })
 
+/** Where the outermost child would have run by itself; undefined while none runs. */
+interface Home {
+  readonly client: Client.Client["Service"]
+  readonly destination: CdDriver.RemoteDestination | undefined
+  readonly surroundings: Surroundings
+}
+const Home = Context.Reference<Home | undefined>("@berth/provisioners/RemoteCluster/Home", {
+  defaultValue: () => undefined
+})
+
+const homeOf: Effect.Effect<Home, never, Client.Client> = Effect.gen(function* () {
+  const client = yield* Client.Client
+  return (yield* Home) ?? { client, destination: yield* CdDriver.Destination, surroundings: yield* Surroundings }
+})
+
+/** Runs a part of a child where the child would have run by itself. */
+export const home = <A, E, R>(
+  self: Effect.Effect<A, E, R>
+): Effect.Effect<A, E, Exclude<R, Client.Client> | Client.Client> =>
+  Effect.flatMap(homeOf, ({ client, destination, surroundings }) =>
+    self.pipe(
+      Effect.provideService(Client.Client, client),
+      Effect.provideService(CdDriver.Destination, destination),
+      Effect.provideService(Surroundings, surroundings),
+      Effect.provideService(Home, undefined)
+    )
+  )
+
 const siteOf = Effect.fnUntraced(function* <R>(clusters: Clusters, { child, owner, source }: Plan<R>) {
   const { depth, registration } = yield* Surroundings
   const path = (yield* currentPath) ?? child.name
@@ -64,16 +92,19 @@ const runOn = <R>(
   pass: Pass<R>,
   { client, connection }: Opened,
   entry: Secrets.Entry
-): Pass<Exclude<R, Client.Client>> => {
+): Pass<Exclude<R, Client.Client> | Client.Client> => {
   // A registration's name, and not what the cluster says of itself: nobody else's kubeconfig leads to that name.
   const identity = Identifier.Identifier.make(Secrets.destinationOf(entry, finalizer))
-  return Effect.flatMap(Surroundings, ({ depth }) =>
-    pass.pipe(
+  return Effect.gen(function* () {
+    const { depth } = yield* Surroundings
+    const outside = yield* homeOf
+    return yield* pass.pipe(
       Effect.provideService(Client.Client, client),
       Effect.provideService(CdDriver.Destination, { identity, connection }),
-      Effect.provideService(Surroundings, { registration: entry.name, depth: depth + 1 })
+      Effect.provideService(Surroundings, { registration: entry.name, depth: depth + 1 }),
+      Effect.provideService(Home, outside)
     )
-  )
+  })
 }
 
 /** A scope for the client alone: the child's own scope, if it needs one, is that of whoever runs it. */

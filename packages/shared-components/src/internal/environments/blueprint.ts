@@ -16,7 +16,6 @@ import { SharedComponent } from "../../SharedComponent.ts"
 import * as TemplateCheck from "../../TemplateCheck.ts"
 import type { Problem } from "../problem.ts"
 import * as sources from "../sources.ts"
-import * as unsupported from "../unsupported.ts"
 import * as validity from "../validity.ts"
 import * as world from "../world.ts"
 import { Reasons } from "./reasons.ts"
@@ -61,10 +60,7 @@ const look = Effect.fnUntraced(function* <E, R>(
     template,
     known,
     ofTemplate: TemplateCheck.environmentTemplate(template.spec, known),
-    own: [
-      ...unsupported.ofEnvironment(environment.spec),
-      ...TemplateCheck.environment(environment.spec, template.spec, known)
-    ]
+    own: TemplateCheck.environment(environment.spec, template.spec, known)
   }
 })
 
@@ -116,16 +112,10 @@ const all = ({ ofTemplate, own, template }: Look): ReadonlyArray<Problem> => [
   }))
 ]
 
-const refuse = ({ ofTemplate, own, template }: Look, environment: Environment): ProvisionError | undefined => {
+const refuse = ({ ofTemplate, own, template }: Look): ProvisionError | undefined => {
   const { name } = template.metadata
-  const [unserved, first] = [[...own, ...ofTemplate].find(({ reason }) => reason === "Unsupported"), ofTemplate[0]]
+  const [first] = ofTemplate
   const details = { why: validity.why([...ofTemplate, ...own]) }
-  if (unserved !== undefined) {
-    const ofEnvironment = own.includes(unserved)
-    const kind = ofEnvironment ? Identifier.of("Environment") : Identifier.of("EnvironmentTemplate")
-    const object = ofEnvironment ? environment.metadata.name : name
-    return Reasons.unsupported({ field: validity.place(unserved), kind, name: object }, details)
-  }
   if (first !== undefined) return Reasons.template_invalid({ template: name, ...validity.named(first) }, details)
   const [mine] = own
   return mine && Reasons.environment_invalid({ template: name, ...validity.named(mine) }, details)
@@ -175,7 +165,7 @@ export const draw = Effect.fn("Environments.draw")(function* (
   const first = yield* fromCaches(environment)
   const found = first !== undefined && isInOrder(first) ? first : yield* fromTruth(environment)
   yield* validity.publish(Environment, environment, all(found))
-  const refused = refuse(found, environment)
+  const refused = refuse(found)
   if (refused !== undefined) return yield* refused
   const template = found.template.spec
   // The checks include everything that a graph can fail with.

@@ -11,9 +11,6 @@ export const Reasons = Disposition.vocabulary("environment", {
   environment_invalid: Disposition.userActionRequired(
     "The environment does not fit its template {template}, first at {place} ({problem}): mend what the condition Valid lists."
   ),
-  unsupported: Disposition.userActionRequired(
-    "This version of the operator does not serve {field} of the {kind} {name}: remove it."
-  ),
   registering: Disposition.yield("Asking for a place at {shared}, for {component}."),
   waiting_for_place: Disposition.yield("Waiting for a place at {shared}, for {component}: number {position} in line."),
   shared_component_not_ready: Disposition.yield("Waiting for {shared}, which {component} needs, to be ready."),
@@ -62,6 +59,9 @@ export const Reasons = Disposition.vocabulary("environment", {
     "The readiness URL of {component} cannot be asked: see {place}, which is rendered to no URL of HTTP."
   ),
   deploy_timeout: Disposition.transient("{component} was not ready within {limit}: {reason}. It goes on being tried."),
+  target_not_allowed: Disposition.userActionRequired(
+    "The Secret {secret}, with the kubeconfig of the target, is not for environments: label it berth.dev/for-environments=true."
+  ),
   outdated: Disposition.yield("The template {template}, or what it refers to, has just changed."),
   force_refused: Disposition.userActionRequired(
     "berth.dev/force-cleanup must be the UID of this environment, which is {uid}: correct the annotation, or take it off."
