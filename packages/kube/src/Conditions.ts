@@ -196,7 +196,7 @@ export interface Subject {
  * Writes the conditions of one writer beside those of others, by server-side apply, and nothing where the object says the same already.
  *
  * **Details**: `fieldManager` has no other fields of the object, and all of its conditions are given each time: one that is missing is
- * taken away.
+ * taken away with the next change of another.
  *
  * **Errors**: whatever the client fails with. A condition that its schema does not allow is a defect.
  *

@@ -69,3 +69,42 @@ describe("Conditions.report", () => {
     }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
   )
 })
+
+describe("Conditions.apply", () => {
+  const pooled: Conditions.Input = { ...ready, type: "Pooled" }
+  const decoded = (team: Kind.Raw<typeof Team>) => Effect.orDie(Team.decode(team))
+
+  it.live("K25: writes what one writer has to say beside what others say, takes back what it does not repeat", () =>
+    Effect.gen(function* () {
+      const { first, read } = yield* scenario
+      yield* Conditions.report(Team, first, { ...ready, type: "Others" })
+
+      yield* Conditions.apply(Team, yield* decoded(yield* read), [ready, pooled], "a-writer")
+      const both = yield* read
+      yield* Conditions.apply(Team, yield* decoded(both), [{ ...ready, reason: "Again" }], "a-writer")
+      const one = yield* read
+
+      const types = ({ status }: Kind.Raw<typeof Team>) => status?.conditions?.map(({ type }) => type).toSorted()
+      assert.deepStrictEqual(
+        [types(both), types(one)],
+        [
+          ["Others", "Pooled", "Ready"],
+          ["Others", "Ready"]
+        ]
+      )
+      assert.strictEqual(one.status?.members, 3)
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
+  )
+
+  it.live("K25: sends nothing where all is said already", () =>
+    Effect.gen(function* () {
+      const { first, read } = yield* scenario
+      yield* Conditions.apply(Team, yield* decoded(first), [ready, pooled], "a-writer")
+      const before = yield* read
+
+      yield* Conditions.apply(Team, yield* decoded(before), [ready, pooled], "a-writer")
+
+      assert.strictEqual((yield* read).metadata.resourceVersion, before.metadata.resourceVersion)
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
+  )
+})

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, References, type Scope, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import * as Cache from "../src/Cache.ts"
 import * as Caches from "../src/Caches.ts"
 import type { KubeObject, ObjectMeta } from "../src/KubeObject.ts"
@@ -176,6 +177,26 @@ describe("Watch", () => {
 
       assert.deepStrictEqual(triggered, ["shop/good"])
     }).pipe(Effect.provideService(References.MinimumLogLevel, "None"))
+  )
+
+  it.effect("gathered: the first change is told at once, and those that follow once a pause, each key once", () =>
+    Effect.gen(function* () {
+      const byColorOf = ({ object }: { readonly object: Thing }) => byColor(object)
+      const { server, triggered } = yield* watching(Watch.gathered(things, byColorOf, "1 second"))
+      server.set("a", { spec: { color: "red" } })
+      yield* until(() => triggered.length === 1)
+
+      for (const name of ["b", "c"]) server.set(name, { spec: { color: "blue" } })
+      server.set("d", { spec: { color: "red" } })
+      server.set("uncounted")
+      for (let turn = 0; turn < 50; turn++) yield* Effect.yieldNow
+      yield* TestClock.adjust("999 millis")
+      assert.deepStrictEqual(triggered, ["red"])
+      yield* TestClock.adjust("1 millis")
+      yield* until(() => triggered.length === 3)
+
+      assert.deepStrictEqual(triggered.toSorted(), ["blue", "red", "red"])
+    })
   )
 
   it.effect("stream: keys from elsewhere", () =>

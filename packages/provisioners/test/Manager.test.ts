@@ -293,6 +293,20 @@ describe("Manager", () => {
         })
       )
 
+      it.effect("P17: an object that is not announced has no status before its first pass has ended", () =>
+        Effect.gen(function* () {
+          const { behaviour, create, read, serve } = yield* scenario("unannounced", { announces: false })
+          const seen: Array<unknown> = []
+          behaviour.provision = Effect.orDie(Effect.map(read, ({ status }) => void seen.push(status)))
+          yield* create
+
+          yield* serve
+
+          assert.deepStrictEqual(seen, [undefined])
+          assert.strictEqual(kstatus(yield* read), "Current")
+        })
+      )
+
       it.effect("P17: Reconciling and Stalled are there only while they hold, and Available goes with Ready", () =>
         Effect.gen(function* () {
           const { behaviour, create, read, resize, serve } = yield* scenario("beside")
