@@ -200,6 +200,25 @@ describe("TenantCreation", { timeout: 30_000 }, () => {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("D24: the password may come about while the database does; before it is there, nobody can log in", () =>
+      Effect.gen(function* () {
+        const { postgres, server } = yield* ShardBench.ShardBench
+        const tenant = yield* ShardBench.newTenant()
+        const password = yield* Deferred.make<Redacted.Redacted>()
+        const making = yield* Effect.forkChild(TenantCreation.createMeanwhile(server, tenant, Deferred.await(password)))
+        const databases = postgres.query("select from pg_database where datname = $1", [tenant.databaseName])
+        yield* Effect.repeat(databases, { until: (rows) => rows.length > 0 })
+
+        const login = "select rolcanlogin, rolpassword from pg_authid where rolname = $1"
+        const before = yield* postgres.query(login, [tenant.roleName])
+        yield* Deferred.succeed(password, ShardBench.passwordOf(tenant))
+        yield* Fiber.join(making)
+
+        assert.deepStrictEqual(before, [{ rolcanlogin: false, rolpassword: null }])
+        assert.strictEqual(yield* ShardBench.asked(server, ShardBench.loginOf(tenant), "select 1"), "done")
+      })
+    )
+
     it.effect("D8: the limits of the shard are on the role and the database", () =>
       Effect.gen(function* () {
         const { settings, with: withSettings } = yield* ShardBench.ShardBench
