@@ -102,8 +102,10 @@ export const privileges = (settings: Settings, tenant: Tenant, owner: string): S
           letProvisionerIn(tenant)
         ])
       : []
-  return Sql.script(
-    asOwner(owner, tenant, [
+  return Sql.script([
+    // The shard may have other limits than when the role was made.
+    Sql.sql`ALTER ROLE ${Sql.name(tenant.roleName)} CONNECTION LIMIT ${Sql.integer(limits.roleConnections)}`,
+    ...asOwner(owner, tenant, [
       ...grants(settings, tenant, owner),
       Sql.sql`ALTER DATABASE ${database} CONNECTION LIMIT ${Sql.integer(limits.databaseConnections)}`,
       ...(limits.statementTimeout === undefined
@@ -112,7 +114,7 @@ export const privileges = (settings: Settings, tenant: Tenant, owner: string): S
       Sql.sql`ALTER DATABASE ${database} ALLOW_CONNECTIONS true`,
       ...become
     ])
-  )
+  ])
 }
 
 /**

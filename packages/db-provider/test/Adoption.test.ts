@@ -2,7 +2,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Finalizers from "@berth/kube/Finalizers"
 import { assert, describe, layer } from "@effect/vitest"
-import { Data, Effect, Exit, Option, Redacted, Scope } from "effect"
+import { Data, DateTime, Effect, Exit, Option, Redacted } from "effect"
 import * as Adoption from "../src/Adoption.ts"
 import * as Consent from "../src/Consent.ts"
 import { Consumer } from "../src/Consumer.ts"
@@ -13,27 +13,32 @@ import * as Placement from "../src/Placement.ts"
 import type { RawConsumer, RawDatabase } from "../src/Records.ts"
 import * as Registry from "../src/Registry.ts"
 import { Shard } from "../src/Shard.ts"
+import * as TenantCreation from "../src/TenantCreation.ts"
+import { tenantOf } from "../src/internal/tenants.ts"
 import * as Bench from "./support/ProviderBench.ts"
 import * as ShardBench from "./support/ShardBench.ts"
 
 const labels = { team: "a" }
 const on = { labels, shardSelector: { matchLabels: { shard: "a" } } }
 
-/** A tenant that was given its database, and the controllers gone. */
-const tenant = Effect.fnUntraced(function* (consumer: string) {
-  const controllers = yield* Scope.make()
-  yield* Scope.provide(Bench.started(), controllers)
-  const by = yield* Bench.consumer(consumer)
-  const database = yield* Bench.put(by, "branch-1", on)
-  yield* Bench.until(database, "Ready")
-  yield* Scope.close(controllers, Exit.void)
-  return { by, database }
-})
-
 const shard = Effect.flatMap(
   Client.use((client) => client.get(Shard, { name: "a" })),
   Shard.decode
 )
+
+/** A tenant that was given its database, as the controllers would have made it. */
+const tenant = Effect.fnUntraced(function* (consumer: string) {
+  const { server } = yield* ShardBench.ShardBench
+  yield* Bench.readyShard("a")
+  const { metadata } = yield* shard
+  const by = yield* Bench.consumer(consumer)
+  const shardRef = { name: metadata.name, uid: metadata.uid }
+  const database = yield* Bench.put(by, "branch-1", { ...on, shardRef })
+  const record = yield* Database.decode(database)
+  const password = yield* Credentials.make(record.spec.databaseName, Bench.namespace)
+  yield* TenantCreation.create(server, tenantOf(record), password)
+  return { by, database }
+})
 
 const inRegistry = <A, E, R>(use: (connection: Effect.Success<typeof registry>) => Effect.Effect<A, E, R>) =>
   Effect.scoped(Effect.flatMap(registry, use))
@@ -104,7 +109,6 @@ describe("Adoption", { timeout: 60_000 }, () => {
   layer(Bench.world, { timeout: 60_000, excludeTestServices: true })((it) => {
     it.effect("D14: a record that was lost is made anew, and its tenant keeps its password", () =>
       Effect.gen(function* () {
-        yield* Bench.shard("a")
         const { by, database } = yield* tenant("lost")
         const password = yield* passwordIn(Bench.namespace, database)
         yield* lost(database)
@@ -123,7 +127,6 @@ describe("Adoption", { timeout: 60_000 }, () => {
 
     it.effect("D14: a record that is held gets one of its own name in its place, with all that it said", () =>
       Effect.gen(function* () {
-        yield* Bench.shard("a")
         const { by, database } = yield* tenant("held")
         const password = yield* passwordIn(Bench.namespace, database)
         yield* held(database)
@@ -131,8 +134,9 @@ describe("Adoption", { timeout: 60_000 }, () => {
         const outcome = yield* adopt(by)
 
         assert.strictEqual(outcome, "adopted")
-        const { metadata, spec } = yield* servedOn(database, password)
+        const { metadata, spec } = Option.getOrThrow(yield* recordIn(Bench.namespace, database))
         assert.isUndefined(metadata.deletionTimestamp)
+        assert.deepStrictEqual(yield* passwordIn(Bench.namespace, database), password)
         assert.deepStrictEqual([spec.labels, spec.shardSelector], [labels, on.shardSelector])
       }).pipe(Effect.scoped)
     )
@@ -141,7 +145,6 @@ describe("Adoption", { timeout: 60_000 }, () => {
       "D14: it is moved to another namespace, and the old record is let go, wherever the first attempt died",
       () =>
         Effect.gen(function* () {
-          yield* Bench.shard("a")
           const client = yield* Client
           const { by, database } = yield* tenant("moved")
           const places = ["before", "after"].flatMap((moment) =>
@@ -176,7 +179,6 @@ describe("Adoption", { timeout: 60_000 }, () => {
 
     it.effect("D14: without its password it is left as it is, unless that is asked for", () =>
       Effect.gen(function* () {
-        yield* Bench.shard("a")
         const { by, database } = yield* tenant("locked-out")
         yield* lost(database)
         yield* Credentials.remove(database.spec.databaseName, Bench.namespace)
@@ -194,27 +196,28 @@ describe("Adoption", { timeout: 60_000 }, () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("D14: what its consumer had closed stays closed, and goes when its time has come", () =>
+    it.effect("D14: what its consumer had closed stays closed, since then", () =>
       Effect.gen(function* () {
-        yield* Bench.shard("a", { gracePeriod: "0s" })
         const { by, database } = yield* tenant("closed")
         yield* inRegistry((connection) => connection.run(Registry.mark(database.spec, "closed")))
         yield* lost(database)
 
         const outcome = yield* adopt(by)
-        const found = Option.getOrThrow(yield* recordIn(Bench.namespace, database))
-        yield* Bench.started()
-        yield* Bench.gone(database)
 
+        const entry = yield* inRegistry((connection) =>
+          Registry.find(connection, { consumer: "closed", externalId: "branch-1" })
+        )
+        const { spec } = Option.getOrThrow(yield* recordIn(Bench.namespace, database))
         assert.strictEqual(outcome, "adopted")
-        assert.isDefined(found.spec.deleteRequestedAt)
-        assert.deepStrictEqual<unknown>(yield* Bench.onServer(database), { databases: 0, roles: 0 })
+        assert.deepStrictEqual(
+          Option.map(Option.getOrThrow(entry).closedAt, DateTime.formatIso),
+          Option.fromUndefinedOr(spec.deleteRequestedAt)
+        )
       }).pipe(Effect.scoped)
     )
 
     it.effect("D14: a record of the same consumer and id that is another tenant's is left alone", () =>
       Effect.gen(function* () {
-        yield* Bench.shard("a")
         const { by, database } = yield* tenant("twice")
         yield* lost(database)
         const other = yield* Bench.put(by, "branch-1", on)
