@@ -1,20 +1,18 @@
 /** Prometheus' own tool, where the machine has it, asked about the alert rules of a rendered chart. */
 import { execFileSync } from "node:child_process"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, writeFileSync } from "node:fs"
+import { delimiter, join } from "node:path"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Effect } from "effect"
 import { stringify } from "yaml"
 import type * as Manifests from "./manifests.ts"
 
-export const isThere = ((): boolean => {
-  try {
-    execFileSync("promtool", ["--version"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-})()
+const program = (process.env["PATH"] ?? "")
+  .split(delimiter)
+  .map((folder) => join(folder, "promtool"))
+  .find((path) => existsSync(path))
+
+export const isThere = program !== undefined
 
 export const notice = (): void =>
   console.warn("alerts are not tried: there is no promtool (apt-get install prometheus)")
@@ -51,7 +49,7 @@ export const check = Effect.fnUntraced(function* (
   yield* Effect.sync(() => {
     rules.forEach((spec, index) => writeFileSync(join(folder, `rules-${index}.yaml`), stringify(spec)))
     writeFileSync(join(folder, "tests.yaml"), stringify(tests))
-    execFileSync("promtool", ["check", "rules", "--lint-fatal", ...files], { cwd: folder, encoding: "utf8" })
-    execFileSync("promtool", ["test", "rules", "tests.yaml"], { cwd: folder, encoding: "utf8" })
+    execFileSync(program ?? "", ["check", "rules", "--lint-fatal", ...files], { cwd: folder, encoding: "utf8" })
+    execFileSync(program ?? "", ["test", "rules", "tests.yaml"], { cwd: folder, encoding: "utf8" })
   })
 })
