@@ -46,7 +46,8 @@ type Step<A> = Effect.fn.Return<A, Disposition.ProvisionError, Services>
 /**
  * Why a slice, or a shared component, waits for its database provider.
  *
- * **Details**: what a person mends in the provider's own cluster wakes nobody here, so it is looked at every 5 minutes.
+ * **Details**: what a person mends in the provider's own cluster wakes nobody here. So whatever is refused is asked for again, after 1 s doubled
+ * up to 5 min.
  *
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
@@ -63,7 +64,7 @@ type Step<A> = Effect.fn.Return<A, Disposition.ProvisionError, Services>
  * | `refused` | any other refusal | asked again | see the code, and the provider's log |
  * | `no_provider` | something answers that is not a database provider | asked again | correct the endpoint |
  * | `settings_invalid` | it is not said which provider | nothing | correct the provider, or the slice's capsule |
- * | `asked_again` | beside another one: when it is looked at next | | |
+ * | `asked_again` | beside another one: that it is asked again | | |
  *
  * @category vocabularies
  * @since 0.1.0

@@ -21,9 +21,9 @@ const unknown = Identifier.of("unknown")
 const named = (text: string | undefined): Identifier.Identifier =>
   Option.getOrElse(Identifier.fromString(text ?? ""), () => unknown)
 
-/** What is mended in another cluster wakes nobody here. */
+/** What is mended in another cluster wakes nobody here, and a token may be known here before it is known there. */
 export const askedAgain = (place: Place, failure: Disposition.ProvisionError): Disposition.ProvisionError =>
-  Disposition.join([failure, Reasons.asked_again({ endpoint: place.endpoint }, { after: "5 minutes" })])
+  Disposition.join([failure, Reasons.asked_again({ endpoint: place.endpoint })])
 
 /** Node's codes for certificates: `CERT_HAS_EXPIRED`, `DEPTH_ZERO_SELF_SIGNED_CERT`, `ERR_TLS_CERT_ALTNAME_INVALID`, `UNABLE_TO_…`. */
 const isOfCertificate = (why: string): boolean => /CERT|^UNABLE_TO_|^ERR_OSSL_/u.test(why)

@@ -4,7 +4,7 @@ import * as Disposition from "@berth/provisioners/Disposition"
 export const Reasons = Disposition.vocabulary("database_provider", {
   making: Disposition.yield("The database provider {endpoint} is making the database {database}: {state}."),
   closing: Disposition.yield("The database provider {endpoint} is closing the database {database}: {state}."),
-  asked_again: Disposition.yield("The database provider {endpoint} is asked again now and then."),
+  asked_again: Disposition.transient("The database provider {endpoint} is asked again, with growing pauses."),
   unreachable: Disposition.transient("The database provider {endpoint} cannot be reached ({cause}); trying again."),
   failing: Disposition.transient("The database provider {endpoint} failed at the request {request}; trying again."),
   busy: Disposition.transient("The database provider {endpoint} cannot answer now ({code}); trying again."),
