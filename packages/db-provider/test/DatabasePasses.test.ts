@@ -1,6 +1,8 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import type { KubeError } from "@berth/kube/KubeError"
+import * as Await from "@berth/testing/Await"
 import { assert, describe, layer } from "@effect/vitest"
 import { DateTime, Duration, Effect, Option, Redacted } from "effect"
 import { TestClock } from "effect/testing"
@@ -26,6 +28,7 @@ const condition = (database: RawDatabase, type: string) =>
 const phase = (database: RawDatabase) => Effect.map(Bench.read(database), phaseOf)
 const reason = (database: RawDatabase) => Effect.map(condition(database, "Ready"), (ready) => ready?.reason)
 
+const on = (shard: string) => ({ shardSelector: { matchLabels: { shard } } })
 const daysMs = (days: number) => Duration.toMillis(Duration.days(days))
 const closed = "28000"
 
@@ -45,7 +48,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           const shard = yield* Bench.readyShard("grace", { gracePeriod: "7d" })
           const by = yield* Bench.consumer("grace")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "grace" } } })
+          const database = yield* Bench.put(by, "branch-1", on("grace"))
           assert.strictEqual(yield* bench.settle(database), Infinity)
           yield* Bench.asks(database, "create table t as select 42 as answer")
 
@@ -83,7 +86,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("again", { gracePeriod: "0s" })
           const by = yield* Bench.consumer("again")
-          const selector = { shardSelector: { matchLabels: { shard: "again" } } }
+          const selector = on("again")
           const first = yield* Bench.put(by, "branch-1", selector)
           yield* bench.settle(first)
           yield* Bench.remove(first)
@@ -107,7 +110,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("back")
           const by = yield* Bench.consumer("back")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "back" } } })
+          const database = yield* Bench.put(by, "branch-1", on("back"))
           yield* bench.settle(database)
           yield* Bench.asks(database, "create table t as select 42 as answer")
           yield* Bench.remove(database)
@@ -132,7 +135,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("race", { gracePeriod: "1s" })
           const by = yield* Bench.consumer("race")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "race" } } })
+          const database = yield* Bench.put(by, "branch-1", on("race"))
           yield* bench.settle(database)
           yield* Bench.remove(database)
           yield* bench.pass(database)
@@ -155,7 +158,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           const { postgres } = yield* ShardBench.ShardBench
           yield* Bench.readyShard("stuck", { gracePeriod: "0s" })
           const by = yield* Bench.consumer("stuck")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "stuck" } } })
+          const database = yield* Bench.put(by, "branch-1", on("stuck"))
           yield* bench.settle(database)
           const inside = { database: database.spec.databaseName }
           const rolledBack = Effect.andThen(
@@ -188,7 +191,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("held", { gracePeriod: "0s" })
           const by = yield* Bench.consumer("held")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "held" } } })
+          const database = yield* Bench.put(by, "branch-1", on("held"))
           yield* bench.settle(database)
           yield* deleted(database)
           yield* bench.settle(database)
@@ -221,7 +224,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("let-go", { gracePeriod: "1d" })
           const by = yield* Bench.consumer("let-go")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "let-go" } } })
+          const database = yield* Bench.put(by, "branch-1", on("let-go"))
           yield* bench.settle(database)
           yield* deleted(database)
           yield* bench.settle(database)
@@ -241,7 +244,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("early")
           const by = yield* Bench.consumer("early")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "early" } } })
+          const database = yield* Bench.put(by, "branch-1", on("early"))
           yield* deleted(database)
 
           yield* bench.settle(database)
@@ -257,7 +260,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("given")
           const by = yield* Bench.consumer("given")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "given" } } })
+          const database = yield* Bench.put(by, "branch-1", on("given"))
           yield* bench.settle(database)
           const verifier = Bench.verifierOf(database)
           const before = yield* verifier
@@ -280,7 +283,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           const { postgres } = yield* ShardBench.ShardBench
           yield* Bench.readyShard("own")
           const by = yield* Bench.consumer("own")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "own" } } })
+          const database = yield* Bench.put(by, "branch-1", on("own"))
           yield* bench.settle(database)
           const verifier = Bench.verifierOf(database)
           yield* bench.pass(database)
@@ -312,7 +315,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           const label = `ill-${statement("x").length}`
           yield* Bench.readyShard(label)
           const by = yield* Bench.consumer(label)
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: label } } })
+          const database = yield* Bench.put(by, "branch-1", on(label))
           yield* bench.settle(database)
           yield* bench.pass(database)
           yield* postgres.query(statement(database.spec.databaseName))
@@ -331,7 +334,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("lost")
           const by = yield* Bench.consumer("lost")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "lost" } } })
+          const database = yield* Bench.put(by, "branch-1", on("lost"))
           yield* bench.settle(database)
           yield* bench.pass(database)
           const secret = { name: Names.credentials(database.spec.databaseName), namespace: Bench.namespace }
@@ -380,7 +383,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           Effect.gen(function* () {
             yield* Bench.readyShard("adopted")
             const by = yield* Bench.consumer("adopted")
-            const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "adopted" } } })
+            const database = yield* Bench.put(by, "branch-1", on("adopted"))
             yield* bench.settle(database)
             yield* Bench.asks(database, `alter role ${database.spec.roleName} password 'its own'`)
             const its = yield* Bench.verifierOf(database)
@@ -402,7 +405,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           yield* Bench.readyShard("down")
           const by = yield* Bench.consumer("down")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "down" } } })
+          const database = yield* Bench.put(by, "branch-1", on("down"))
           yield* bench.pass(database)
           yield* Bench.judge("down", false)
 
@@ -421,7 +424,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         Effect.gen(function* () {
           const shard = yield* Bench.readyShard("nowhere")
           const by = yield* Bench.consumer("nowhere")
-          const database = yield* Bench.put(by, "branch-1", { shardSelector: { matchLabels: { shard: "none-such" } } })
+          const database = yield* Bench.put(by, "branch-1", on("none-such"))
           yield* bench.settle(database)
           assert.deepStrictEqual([yield* phase(database), yield* reason(database)], ["Pending", "no_shard"])
           const { metadata } = shard
@@ -440,5 +443,36 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
         })
       )
     )
+
+    const ends: ReadonlyArray<readonly [string, Effect.Effect<unknown, KubeError, Client>]> = [
+      [
+        "kind",
+        Client.use((client) => client.delete(Builtin.CustomResourceDefinition, { name: "databases.db.berth.dev" }))
+      ],
+      ["namespace", Client.use((client) => client.delete(Builtin.Namespace, { name: Bench.namespace }))]
+    ]
+    // The last ones of this cluster.
+    it.effect.each(ends)("D14: when their %s is deleted, databases are held and served on", ([label, end]) =>
+      Bench.inPasses((bench) =>
+        Effect.gen(function* () {
+          const found = yield* Effect.option(Client.use((client) => client.get(Database, ending)))
+          const database = Option.isSome(found) ? found.value : yield* givenOne(bench)
+          yield* end
+          yield* Await.until(Database, ending, ({ metadata }) => metadata.deletionTimestamp !== undefined)
+
+          yield* bench.settle(database)
+
+          assert.strictEqual(yield* phase(database), "Held", label)
+          assert.strictEqual(yield* Bench.asks(database), "done")
+        })
+      )
+    )
+    const ending = { name: Names.record("ends", "branch-1"), namespace: Bench.namespace }
+    const givenOne = Effect.fnUntraced(function* (bench: Bench.Passing) {
+      yield* Bench.readyShard("ends")
+      const database = yield* Bench.put(yield* Bench.consumer("ends"), "branch-1", on("ends"))
+      yield* bench.settle(database)
+      return database
+    })
   })
 })

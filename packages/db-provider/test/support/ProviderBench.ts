@@ -9,7 +9,7 @@ import * as Operator from "@berth/kube/Operator"
 import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
 import * as Manager from "@berth/provisioners/Manager"
-import { Context, DateTime, Duration, Effect, Layer, Option, Redacted, References, type Scope } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Redacted, References } from "effect"
 import { TestClock } from "effect/testing"
 import { Audit } from "../../src/Audit.ts"
 import type { AuditEvent } from "../../src/AuditEvent.ts"
@@ -136,12 +136,10 @@ export const passing = Effect.gen(function* () {
   return { context, client, pass, passOn, passShard, settle, restart, told: Context.get(context, Told) }
 })
 
+export type Passing = Effect.Success<typeof passing>
+
 /** A test of passes: they are in virtual time, and the caches in that of the cluster. */
-export const inPasses = <A, E>(
-  test: (
-    bench: Effect.Success<typeof passing>
-  ) => Effect.Effect<A, E, Client | Layer.Success<typeof world> | Scope.Scope>
-) =>
+export const inPasses = <A, E, R>(test: (bench: Passing) => Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const bench = yield* passing
     const now = TestClock.setTime(Date.now())
