@@ -4,13 +4,24 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { AuditEvent } from "@berth/db-provider/AuditEvent"
 import * as BootstrapSql from "@berth/db-provider/BootstrapSql"
+import * as Canary from "@berth/db-provider/Canary"
 import * as Consent from "@berth/db-provider/Consent"
+import * as Consumers from "@berth/db-provider/Consumers"
 import * as Credentials from "@berth/db-provider/Credentials"
 import { Phase } from "@berth/db-provider/Database"
 import * as DatabaseTree from "@berth/db-provider/DatabaseTree"
+import * as Placement from "@berth/db-provider/Placement"
+import * as PostgresFailure from "@berth/db-provider/PostgresFailure"
 import * as ProviderMetrics from "@berth/db-provider/ProviderMetrics"
 import { conditions, Shard } from "@berth/db-provider/Shard"
+import * as Shards from "@berth/db-provider/Shards"
 import * as ShardServer from "@berth/db-provider/ShardServer"
+import * as ShardServers from "@berth/db-provider/ShardServers"
+import * as TenantClosing from "@berth/db-provider/TenantClosing"
+import * as TenantCreation from "@berth/db-provider/TenantCreation"
+import * as TenantDrop from "@berth/db-provider/TenantDrop"
+import * as TenantState from "@berth/db-provider/TenantState"
+import * as Disposition from "@berth/provisioners/Disposition"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Metric, Redacted } from "effect"
 import { parse } from "yaml"
@@ -92,6 +103,44 @@ describe("The guides of the database provider", () => {
     for (const name of [Consent.releaseAnnotation, DatabaseTree.reopenAnnotation, Credentials.tenantLabel]) {
       assert.include(recover, name)
     }
+  })
+
+  const vocabularies = {
+    database: DatabaseTree.Reasons,
+    placement: Placement.Reasons,
+    credentials: Credentials.Reasons,
+    tenant: TenantCreation.Reasons,
+    tenant_state: TenantState.Reasons,
+    closing: TenantClosing.Reasons,
+    drop: TenantDrop.Reasons,
+    shard: PostgresFailure.Reasons,
+    shard_servers: ShardServers.Reasons,
+    shard_check: Shards.Reasons,
+    canary: Canary.Reasons,
+    consumer_check: Consumers.Reasons
+  }
+  it.each(Object.entries(vocabularies))("list the reasons of %s as they are, and what to do", (name, vocabulary) => {
+    const [, ...documented] = Markdown.rows(guideTo("reasons"), new RegExp(`\\(\`${name}\`\\)$`, "u"))
+
+    assert.deepStrictEqual(
+      documented.map((cells) => cells.slice(0, 3)),
+      Disposition.describe(vocabulary).map(({ disposition, reason, template }) => [
+        `\`${reason}\``,
+        disposition,
+        template
+      ])
+    )
+    for (const [reason = "", , , advice = ""] of documented) assert.notStrictEqual(advice, "", reason)
+  })
+
+  it("have every vocabulary that the provider declares", () => {
+    const declared = globSync("packages/db-provider/src/**/*.ts", { cwd: root }).flatMap((path) =>
+      [...Markdown.read(path).matchAll(/^export const \w+ = Disposition\.vocabulary\("(\w+)"/gmu)].map(
+        ([, name = ""]) => name
+      )
+    )
+
+    assert.sameMembers(declared, Object.keys(vocabularies))
   })
 
   it.effect("D5: show what bootstrap-sql prints for the shard that they add", () =>
