@@ -68,13 +68,15 @@ const Seen = Schema.Struct({
 })
 
 /**
- * Of what allows no connections the privileges count all the same: it may be opened. Of what is dropped meanwhile there are none. Who owns
- * a database is a member of pg_database_owner there, and of nothing else by that.
+ * Of what allows no connections the privileges count all the same: it may be opened. Not so of a tenant's that cannot log in, which is being
+ * made, or is closed: a new database has PUBLIC's privileges for a moment, and what it has is compared before its tenant may log in. Of
+ * what is dropped meanwhile there are none. Who owns a database is a member of pg_database_owner there, and of nothing else by that.
  */
 const question = Sql.sql`SELECT
   (SELECT coalesce(json_agg(json_build_object('name', datname, 'open',
-      coalesce(has_database_privilege(oid, 'CONNECT, CREATE, TEMPORARY'), false)) ORDER BY datname), '[]')
-    FROM pg_database WHERE datname NOT IN (current_database(), 'template0')) AS databases,
+      coalesce(has_database_privilege(d.oid, 'CONNECT, CREATE, TEMPORARY'), false) AND (d.datallowconn
+        OR NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = d.datname AND NOT r.rolcanlogin))) ORDER BY datname), '[]')
+    FROM pg_database d WHERE datname NOT IN (current_database(), 'template0')) AS databases,
   (SELECT coalesce(json_agg(rolname ORDER BY rolname), '[]') FROM pg_roles
     WHERE rolname NOT IN (current_user, 'pg_database_owner') AND pg_has_role(oid, 'MEMBER')) AS roles`
 

@@ -3,6 +3,7 @@ import { Context, Effect, Layer } from "effect"
 import * as Isolation from "../src/Isolation.ts"
 import * as ShardServer from "../src/ShardServer.ts"
 import * as TenantClosing from "../src/TenantClosing.ts"
+import * as TenantStatements from "../src/TenantStatements.ts"
 import * as ShardBench from "./support/ShardBench.ts"
 
 class Canary extends Context.Service<Canary, ShardBench.Made>()("test/Canary") {
@@ -33,6 +34,20 @@ describe("Isolation", { timeout: 30_000 }, () => {
         assert.deepStrictEqual(report.unproven, [])
         assert.deepStrictEqual(Isolation.consequence(server, report), { closesShard: false, closesDatabases: [] })
       })
+    )
+
+    it.effect(
+      "D9: a database that is being made, which nobody can connect to yet, is none that PUBLIC can get to",
+      () =>
+        Effect.gen(function* () {
+          const { server } = yield* ShardBench.ShardBench
+          const tenant = yield* ShardBench.newTenant()
+          const { run } = yield* server.maintenance
+          yield* run(TenantStatements.role(server.settings, tenant))
+          yield* run(TenantStatements.database(server.settings, tenant))
+
+          assert.deepStrictEqual((yield* look(server, 0)).violations, [])
+        }).pipe(Effect.scoped)
     )
 
     const breaches: ReadonlyArray<
