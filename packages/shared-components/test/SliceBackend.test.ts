@@ -65,7 +65,9 @@ describe("A slice that scripts do not make", () => {
         const undisturbed = yield* life(bench, store, "undisturbed")
         assert.isAbove(undisturbed.writes.length, 8)
 
-        for (const index of undisturbed.writes.keys()) {
+        for (const [index, what] of undisturbed.writes.entries()) {
+          // What comes before a slice has its place is the same whatever makes it.
+          if (!/ (?:slices|secrets) /u.test(what)) continue
           const fault = { at: (write: number) => write === index + 1, when: "after", outcome: "dies" } as const
           const { copy, id, traces } = yield* life(bench, store, `shop-${index}`, fault)
 
@@ -74,7 +76,7 @@ describe("A slice that scripts do not make", () => {
           assert.deepStrictEqual(
             traces.filter((trace) => !trace.startsWith("Namespace ")),
             [],
-            `write ${index + 1}`
+            what
           )
         }
       }).pipe(Bench.test)
