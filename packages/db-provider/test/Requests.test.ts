@@ -1,4 +1,5 @@
 import { Client } from "@berth/kube/Client"
+import * as Faults from "@berth/testing/Faults"
 import { assert, describe, it as plain, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { Consumer } from "../src/Consumer.ts"
@@ -120,6 +121,31 @@ describe("Requests", { timeout: 60_000 }, () => {
           assert.strictEqual(secrets.size, 1)
           yield* Effect.repeat(taken(consumer), { until: (places) => places === 1 })
         }).pipe(Effect.scoped)
+    )
+
+    it.effect("D3: a replica that has not heard of a database yet does not say that it is not there", () =>
+      Effect.gen(function* () {
+        const { token } = yield* Bench.consumer("unheard")
+        yield* Faults.inject({
+          on: { verb: "watch", resource: "databases.db.berth.dev" },
+          fault: Faults.lateEvents("1 hour")
+        })
+        const other = yield* Bench.another()
+        const there = Effect.provideService(Bench.Api, other)
+        yield* Effect.repeat(there(Bench.ask("GET", path("x"), { token })), { until: ({ status }) => status === 404 })
+        yield* Bench.ask("PUT", path("x"), { token })
+
+        const got = yield* there(Bench.ask("GET", path("x"), { token }))
+        const put = yield* there(Bench.ask("PUT", path("x"), { token }))
+        const removed = yield* there(Bench.ask("DELETE", path("x"), { token }))
+        yield* Faults.mend
+
+        assert.deepStrictEqual([got, put, removed].map(outcome), [
+          [200, "Pending"],
+          [202, "Pending"],
+          [202, "Pending"]
+        ])
+      }).pipe(Effect.scoped)
     )
 
     it.effect("D3: the same id with other parameters is a conflict, and changes nothing", () =>

@@ -19,6 +19,7 @@ import { Problem } from "../../Problem.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import { type RawDatabase, Records } from "../../Records.ts"
 import { Shard } from "../../Shard.ts"
+import { callerOf } from "./caller.ts"
 import { asProblem } from "./failures.ts"
 
 export interface Wanted {
@@ -29,7 +30,7 @@ export interface Wanted {
 export interface Creation {
   /** The record that was written; none where somebody else has written one of this id. */
   readonly create: (wanted: Wanted) => Effect.Effect<Option.Option<RawDatabase>, Problem, Caller>
-  /** Notes that its places are in its record: nobody has to wait for it. */
+  /** Notes that its places are in its record: nobody waits for it. */
   readonly settle: (record: Database) => Effect.Effect<void>
 }
 
@@ -100,10 +101,10 @@ export const make = Effect.fnUntraced(function* (
     withClient(Effect.forEach(books, (book) => change(book, databaseName), { concurrency: 2, discard: true }))
 
   const settle = ({ spec }: Database) =>
-    given(booksOf(spec.consumerRef, Option.fromUndefinedOr(spec.shardRef)), Ledger.settle, spec.databaseName).pipe(
-      Effect.retry(patience),
-      Effect.ignore
-    )
+    Effect.sync(() => {
+      const books = booksOf(spec.consumerRef, Option.fromUndefinedOr(spec.shardRef))
+      run(Effect.ignore(Effect.retry(given(books, Ledger.settle, spec.databaseName), patience)))
+    })
 
   const giveBack = (books: ReadonlyArray<Ledger.Book>, databaseName: string) =>
     run(Effect.ignore(Effect.retry(given(books, Ledger.cancel, databaseName), patience)))
@@ -181,10 +182,3 @@ export const make = Effect.fnUntraced(function* (
 
   return { create, settle }
 })
-
-const callerOf = Effect.map(Caller, ({ consumer, remoteAddress, requestId, token }) => ({
-  consumer: consumer.metadata.name,
-  token,
-  requestId,
-  remoteAddress
-}))
