@@ -9,7 +9,9 @@ import * as Consent from "@berth/db-provider/Consent"
 import * as ProviderCrds from "@berth/db-provider/Crds"
 import * as Access from "@berth/kube/Access"
 import * as OperatorAccess from "@berth/operator/Access"
+import * as CdDrivers from "@berth/operator/CdDrivers"
 import * as OperatorCrds from "@berth/operator/Crds"
+import * as Deployer from "@berth/shared-components/Deployer"
 import { stringify } from "yaml"
 
 const root = resolve(import.meta.dirname, "..")
@@ -17,6 +19,10 @@ const guide = "docs/guides/operator.md"
 
 const places = { managementNamespace: "berth-system", sharedNamespace: "berth-shared" }
 const operatorAccess = OperatorAccess.all(places)
+/** What stands for the role of charts' accounts, which the chart calls by its release. */
+const deployerRole = "DEPLOYER_ROLE"
+const chartAccess = OperatorAccess.all({ ...places, deployerRole })
+const cdNamespaces = { fluxNamespace: "flux", argocdNamespace: "argocd" }
 const release = { releaseNamespace: "berth-db" }
 const providerAccess = ProviderAccess.all(release)
 
@@ -32,7 +38,10 @@ interface Chart {
 const operator = {
   name: "berth-operator",
   rules: {
-    cluster: Access.rules(operatorAccess),
+    cluster: Access.rules(chartAccess),
+    deployer: Deployer.rules,
+    flux: Access.rules(CdDrivers.access({ ...cdNamespaces, cdDriver: "flux" }), cdNamespaces.fluxNamespace),
+    argocd: Access.rules(CdDrivers.access({ ...cdNamespaces, cdDriver: "argocd" }), cdNamespaces.argocdNamespace),
     management: Access.rules(operatorAccess, places.managementNamespace),
     shared: Access.rules(operatorAccess, places.sharedNamespace)
   },
@@ -51,7 +60,8 @@ const provider = {
 } satisfies Chart
 
 const format = { aliasDuplicateObjects: false, lineWidth: 0 }
-const yaml = (value: unknown): string => stringify(value, format).trimEnd()
+const yaml = (value: unknown): string =>
+  stringify(value, format).trimEnd().replaceAll(deployerRole, '{{ include "berth-operator.deployerRole" . }}')
 
 const made = "Made by scripts/chart.ts from the code. Change that, and run it again."
 
@@ -76,14 +86,16 @@ const filesOf = (chart: Chart): ReadonlyArray<File> => [
 /** The rules of the guide's role of this kind and namespace, in the lists of one line that people write. */
 const flow = (each: ReadonlyArray<Access.Rule>): string =>
   each
-    .map(({ apiGroups = [], resources = [], verbs }) => {
+    .map(({ apiGroups = [], resourceNames, resources = [], verbs }) => {
       const list = (texts: ReadonlyArray<string>) => `[${texts.map((text) => (text === "" ? '""' : text)).join(", ")}]`
-      return `  - apiGroups: ${list(apiGroups)}\n    resources: ${list(resources)}\n    verbs: ${list(verbs)}`
+      const names = resourceNames === undefined ? "" : `    resourceNames: ${list(resourceNames)}\n`
+      return `  - apiGroups: ${list(apiGroups)}\n    resources: ${list(resources)}\n${names}    verbs: ${list(verbs)}`
     })
     .join("\n")
 
 const roles: ReadonlyArray<readonly [RegExp, ReadonlyArray<Access.Rule>]> = [
-  [/(\nkind: ClusterRole\nmetadata:\n  name: berth-operator\nrules:\n)(?:  .*\n)+/u, operator.rules.cluster],
+  [/(\nkind: ClusterRole\nmetadata:\n  name: berth-operator\nrules:\n)(?:  .*\n)+/u, Access.rules(operatorAccess)],
+  [/(\nkind: ClusterRole\nmetadata:\n  name: berth-deployer\nrules:\n)(?:  .*\n)+/u, operator.rules.deployer],
   [
     /(\nkind: Role\nmetadata:\n  name: berth-operator\n  namespace: berth-system\nrules:\n)(?:  .*\n)+/u,
     operator.rules.management

@@ -7,9 +7,12 @@ import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Metrics from "@berth/kube/Metrics"
 import * as DatabaseProviderBackend from "@berth/operator/DatabaseProviderBackend"
+import * as Application from "@berth/provisioners/Application"
+import * as CdDriver from "@berth/provisioners/CdDriver"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as ObjectProvisioner from "@berth/provisioners/ObjectProvisioner"
+import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
 import * as Admission from "@berth/shared-components/Admission"
 import * as Capsules from "@berth/shared-components/Capsules"
 import * as Consumers from "@berth/shared-components/Consumers"
@@ -24,6 +27,7 @@ import { Slice } from "@berth/shared-components/Slice"
 import * as SliceRecord from "@berth/shared-components/SliceRecord"
 import * as SliceSecrets from "@berth/shared-components/SliceSecrets"
 import * as SliceTree from "@berth/shared-components/SliceTree"
+import * as Workloads from "@berth/shared-components/Workloads"
 import * as Cluster from "@berth/testing/Cluster"
 import { EmbeddedCluster } from "@berth/testing/EmbeddedCluster"
 import * as JobController from "@berth/testing/JobController"
@@ -184,6 +188,7 @@ describe("The guides", () => {
     template: EnvironmentTemplates.Reasons,
     shared_component: SharedComponents.Reasons,
     instance: Instance.Reasons,
+    workload: Workloads.Reasons,
     provider: SharedComponentProviders.Reasons,
     admission: Admission.Reasons,
     slice: SliceTree.Reasons,
@@ -193,6 +198,9 @@ describe("The guides", () => {
     script: ScriptJob.Reasons,
     database_provider: DatabaseProviderBackend.Reasons,
     consumer: Consumers.Reasons,
+    application: Application.Reasons,
+    cd_driver: CdDriver.Reasons,
+    remote_cluster: RemoteCluster.Reasons,
     kubernetes: KubeFailure.Reasons,
     object: ObjectProvisioner.Reasons,
     core: Disposition.core
@@ -211,8 +219,6 @@ describe("The guides", () => {
     for (const [reason = "", , , advice = ""] of documented) assert.notStrictEqual(advice, "", reason)
   })
 
-  /** Of what the operator does not use: they are in the guides to that. */
-  const elsewhere = ["application", "cd_driver", "remote_cluster"]
   it("has every vocabulary that the operator's packages declare", () => {
     const declared = ["provisioners", "shared-components", "operator"].flatMap((name) =>
       sources(name).flatMap((source) =>
@@ -222,7 +228,7 @@ describe("The guides", () => {
       )
     )
     assert.deepStrictEqual(
-      declared.filter((each) => each !== "manager" && !elsewhere.includes(each)).toSorted(),
+      declared.filter((each) => each !== "manager").toSorted(),
       Object.keys(vocabularies).toSorted()
     )
     assert.include(Markdown.read(operatorGuide), "`unreadable_object` of `manager`")

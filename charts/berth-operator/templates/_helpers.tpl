@@ -47,3 +47,8 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+
+{{- /* What charts may do in the namespace of their environment. */ -}}
+{{- define "berth-operator.deployerRole" -}}
+{{- default (printf "%s:%s-deployer" .Release.Namespace (include "berth-operator.fullname" .)) .Values.charts.role.name -}}
+{{- end -}}

@@ -375,14 +375,17 @@ export const make = <const N extends string, O extends Owner, R = never>(
  */
 export const access = ({
   account,
+  hooks = false,
   namespace
 }: {
   readonly account?: CdDriver.Account | undefined
+  /** Whether any of them has hooks. Default false. */
+  readonly hooks?: boolean | undefined
   readonly namespace?: string | undefined
 } = {}): ReadonlyArray<Access.Access> => [
   Access.to(Builtin.Namespace, ["get", "create", "patch"]),
-  // The record.
-  Access.to(Builtin.Secret, ["get", "create", "patch", "delete"], { namespace }),
+  // The record, in which it is noted that hooks have run.
+  Access.to(Builtin.Secret, ["get", "create", "delete", ...(hooks ? (["patch"] as const) : [])], { namespace }),
   ...(account === undefined
     ? []
     : [

@@ -21,11 +21,16 @@ const qualified = ({ group, resource }: Access): string => {
 
 const unique = (lines: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(lines)].toSorted()
 
+/** Asked for along with a request, not by one of its own. */
+const implied = new Set<string>(["bind", "impersonate"])
+
 /** Such as `management: patch slices.berth.dev/status`, each once. */
 export const declared = (all: ReadonlyArray<Access>, places: Named): ReadonlyArray<string> =>
   unique(
     all.flatMap((access) =>
-      access.verbs.map((verb) => `${place(places, access.namespace)}: ${verb} ${qualified(access)}`)
+      access.verbs
+        .filter((verb) => !implied.has(verb))
+        .map((verb) => `${place(places, access.namespace)}: ${verb} ${qualified(access)}`)
     )
   )
 
@@ -41,7 +46,8 @@ const requests = (spans: ReadonlyArray<Collector.Span>, places: Named): Readonly
   spans.flatMap((span) => {
     const attributes = Collector.attributes(span)
     const resource = attributes["k8s.resource"]
-    if (typeof resource !== "string") return []
+    // What is done for an account is that account's right.
+    if (typeof resource !== "string" || attributes["k8s.impersonated_user"] !== undefined) return []
     const [verb = ""] = span.name.split(" ")
     const where = place(places, attributes["k8s.namespace.name"])
     return [

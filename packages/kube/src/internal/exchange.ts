@@ -37,7 +37,9 @@ const accepted = Effect.fnUntraced(function* (
   deadlineMs: number
 ): Effect.fn.Return<TransportResponse, KubeError.KubeError, Scope.Scope> {
   const endMs = (yield* Elapsed.now) + deadlineMs
-  const sent = sentBy(call, yield* Impersonation.User)
+  const user = yield* Impersonation.User
+  const sent = sentBy(call, user)
+  if (user !== undefined) yield* Effect.annotateCurrentSpan("k8s.impersonated_user", user)
   while (true) {
     yield* Permit.demand
     const response = yield* transport.request(sent)
