@@ -42,7 +42,7 @@ const loginOf = ({ connection }: Extract<Put, { _tag: "Ready" }>["database"]): L
 interface Failure {
   readonly _tag: string
   readonly message: string
-  readonly status?: number
+  readonly status?: number | Option.Option<number>
   readonly retryAfter?: Option.Option<Duration.Duration>
 }
 
