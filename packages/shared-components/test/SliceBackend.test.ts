@@ -79,7 +79,8 @@ describe("A slice that scripts do not make", () => {
             what
           )
         }
-      }).pipe(Bench.test)
+      }).pipe(Bench.test),
+    60_000
   )
 
   it.effect("S7: waits for its backend, which is asked for the same again", () =>
