@@ -319,11 +319,12 @@ describe("ApiServer", { timeout: 60_000 }, () => {
         yield* Effect.eventually(Bench.recordOf({ name: "ends", token, uid: "" }, "x"))
         const slow = yield* connection(server.port)
         const head = ["PUT /v1/databases/y HTTP/1.1", "host: a", `authorization: Bearer ${token}`, "content-length: 2"]
-        yield* written(slow, `${head.join("\r\n")}\r\n\r\n{`)
+        // The answer to the expectation says that its head has come.
+        yield* exchanged(slow, `${head.join("\r\n")}\r\nexpect: 100-continue\r\n\r\n`)
 
         const ending = yield* Effect.forkChild(Scope.close(scope, Exit.void))
         const late = yield* Fiber.join(waiting)
-        const finished = yield* exchanged(slow, "}")
+        const finished = yield* exchanged(slow, "{}")
         yield* Fiber.join(ending)
         const none = yield* Effect.exit(
           Effect.timeout(
@@ -422,11 +423,6 @@ const connection = (port: number) =>
 const shown = (socket: TLSSocket) => Effect.sync(() => socket.getPeerX509Certificate()?.serialNumber)
 
 const shownAnew = (port: number) => Effect.scoped(Effect.flatMap(connection(port), shown))
-
-const written = (socket: TLSSocket, text: string) =>
-  Effect.callback<void>((resume) => {
-    socket.write(text, () => resume(Effect.void))
-  })
 
 /** The first answer to this. */
 const exchanged = (socket: TLSSocket, text: string) =>
