@@ -33,13 +33,20 @@ interface Subject {
 const script: Json = { image: "example.com/tool", script: "true" }
 const scripts = { provision: script, deprovision: script }
 
-/** One of the three ways to have an instance, with the scripts that it needs. */
-const provider = ({ databaseProvider, external, workload, ...rest }: Record<string, Json>): Record<string, Json> => {
+/** One of the ways to have slices, with the scripts that it needs. */
+const provider = ({
+  custom,
+  databaseProvider,
+  external,
+  workload,
+  ...rest
+}: Record<string, Json>): Record<string, Json> => {
   const { check: _, deprovision: __, instanceSecret, list: ___, provision: ____, rotate: _____, ...bare } = rest
   if (workload !== undefined) {
     return { ...scripts, ...bare, ...(instanceSecret === undefined ? {} : { instanceSecret }), workload }
   }
   if (databaseProvider !== undefined) return { ...bare, databaseProvider }
+  if (custom !== undefined) return { ...bare, custom }
   return { ...scripts, ...bare, external: external ?? { secretRef: { name: "pg" } } }
 }
 
@@ -58,10 +65,19 @@ const template = (spec: Record<string, Json>): Record<string, Json> => {
   return { ...spec, components: placed }
 }
 
+/** Scripts, or another backend. */
+const slice = (spec: Record<string, Json>): Record<string, Json> => {
+  const { capsule } = spec
+  if (!isObject(capsule) || capsule["backend"] !== undefined) return spec
+  const instance = { secretRef: { name: "pg" }, hostKey: "host", portKey: "port" }
+  return { ...spec, capsule: { instance, ...scripts, ...capsule } }
+}
+
 const asIs = (spec: Record<string, Json>) => spec
 const completions: Record<string, Subject["completed"]> = {
   EnvironmentTemplate: template,
-  SharedComponentProvider: provider
+  SharedComponentProvider: provider,
+  Slice: slice
 }
 const subjects: ReadonlyArray<Subject> = [
   Environment,
