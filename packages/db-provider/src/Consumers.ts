@@ -103,7 +103,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
     ],
     provisioner: (consumer) =>
       Provisioner.make("consumer", { provision: serve(consumer, memory), deprovision: letGo(consumer, memory) }),
-    status: ({ metadata }) => Effect.map(records.databasesOfConsumer(metadata.uid), (all) => ({ used: all.length }))
+    status: ({ metadata }) => Effect.map(records.countOfConsumer(metadata.uid), (used) => ({ used }))
   })
 })
 
@@ -137,11 +137,11 @@ const checkToken = Effect.fnUntraced(function* ({ name: token, sha256SecretRef: 
 
 const tend = Effect.fnUntraced(function* ({ metadata }: Consumer, memory: Memory): Step {
   const { releaseNamespace } = yield* Settings
-  const records = yield* Effect.flatMap(Records, ({ databasesOfConsumer }) => databasesOfConsumer(metadata.uid))
+  const { countOfConsumer } = yield* Records
   const known = memory.get(metadata.uid) ?? new Map()
   memory.set(metadata.uid, known)
   const book = Placement.bookOfConsumer({ metadata }, releaseNamespace)
-  yield* KubeFailure.classified(ledgers.tend(book, records, known))
+  yield* KubeFailure.classified(ledgers.tend(book, countOfConsumer(metadata.uid), known))
 })
 
 // --- Letting go

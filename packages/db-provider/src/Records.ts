@@ -72,6 +72,9 @@ export const isInMotion = (database: RawDatabase): boolean =>
 export const isUnplaced = ({ spec }: RawDatabase): boolean =>
   spec.shardRef === undefined && spec.deleteRequestedAt === undefined
 
+const memberOf = (ownerUid: string, databaseName: string): string => `${ownerUid}/${databaseName}`
+const inPhase = (shardUid: string, phase: Phase): string => `${shardUid}/${phase}`
+
 /** An index of those of which something is true. */
 const yes = "yes"
 
@@ -94,6 +97,12 @@ export const definitions = ({ releaseNamespace }: Pick<Settings["Service"], "rel
         consumer: ({ spec }) => [spec.consumerRef.uid],
         shard: ({ spec }) => (spec.shardRef === undefined ? [] : [spec.shardRef.uid]),
         databaseName: ({ spec }) => [spec.databaseName],
+        member: ({ spec }) =>
+          [spec.consumerRef, spec.shardRef].flatMap((owner) =>
+            owner === undefined ? [] : [memberOf(owner.uid, spec.databaseName)]
+          ),
+        phase: (database) =>
+          database.spec.shardRef === undefined ? [] : [inPhase(database.spec.shardRef.uid, phaseOf(database))],
         inMotion: (database) =>
           database.spec.shardRef !== undefined && isInMotion(database) ? [database.spec.shardRef.uid] : [],
         unplaced: (database) => (isUnplaced(database) ? [yes] : [])
@@ -133,6 +142,11 @@ export class Records extends Context.Service<
     readonly databases: Effect.Effect<ReadonlyArray<RawDatabase>>
     readonly databasesOfConsumer: (consumerUid: string) => Effect.Effect<ReadonlyArray<RawDatabase>>
     readonly databasesOfShard: (shardUid: string) => Effect.Effect<ReadonlyArray<RawDatabase>>
+    readonly countOfConsumer: (consumerUid: string) => Effect.Effect<number>
+    readonly countOfShard: (shardUid: string) => Effect.Effect<number>
+    readonly countInPhase: (shardUid: string, phase: Phase) => Effect.Effect<number>
+    /** Whether this shard, or consumer, has a database of this name. */
+    readonly isMember: (ownerUid: string, databaseName: string) => Effect.Effect<boolean>
     /** Those of a shard that it holds up as long as it is not ready. */
     readonly databasesInMotion: (shardUid: string) => Effect.Effect<ReadonlyArray<RawDatabase>>
     /** Those of this name on their shard: one, or none. */
@@ -173,6 +187,10 @@ const make = Effect.gen(function* () {
     databases: databases.list(),
     databasesOfConsumer: (uid) => databases.byIndex("consumer", uid),
     databasesOfShard: (uid) => databases.byIndex("shard", uid),
+    countOfConsumer: (uid) => databases.count("consumer", uid),
+    countOfShard: (uid) => databases.count("shard", uid),
+    countInPhase: (uid, phase) => databases.count("phase", inPhase(uid, phase)),
+    isMember: (uid, name) => Effect.map(databases.count("member", memberOf(uid, name)), (count) => count > 0),
     databasesInMotion: (uid) => databases.byIndex("inMotion", uid),
     databasesByName: (name) => databases.byIndex("databaseName", name),
     unplaced: databases.byIndex("unplaced", yes),

@@ -94,12 +94,12 @@ export const options = (records: Records["Service"]) => {
         deprovision: Effect.suspend(() => letGo(shard, memory))
       }),
     status: ({ metadata, status }: Shard) =>
-      Effect.map(records.databasesOfShard(metadata.uid), (all) => ({
-        serverVersion: memories.of(memory, metadata.uid).serverVersion ?? status?.serverVersion,
-        databases: all.length,
-        held: all.filter((database) => phaseOf(database) === "Held").length,
-        softDeleted: all.filter((database) => phaseOf(database) === "SoftDeleted").length
-      }))
+      Effect.all({
+        serverVersion: Effect.sync(() => memories.of(memory, metadata.uid).serverVersion ?? status?.serverVersion),
+        databases: records.countOfShard(metadata.uid),
+        held: records.countInPhase(metadata.uid, "Held"),
+        softDeleted: records.countInPhase(metadata.uid, "SoftDeleted")
+      })
   } as const
 }
 
@@ -167,9 +167,9 @@ const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardM
 
 const tend = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
   const { releaseNamespace } = yield* Settings
-  const placed = yield* Effect.flatMap(Records, ({ databasesOfShard }) => databasesOfShard(shard.metadata.uid))
+  const { countOfShard } = yield* Records
   const book = Placement.bookOfShard(shard, releaseNamespace)
-  yield* KubeFailure.classified(ledgers.tend(book, placed, memory.ledger))
+  yield* KubeFailure.classified(ledgers.tend(book, countOfShard(shard.metadata.uid), memory.ledger))
 })
 
 // --- Letting go

@@ -105,6 +105,8 @@ export interface Cache<O extends KubeObject, I extends string = never> {
   readonly list: (namespace?: string) => Effect.Effect<ReadonlyArray<O>>
   /** The objects that the index files under the value. */
   readonly byIndex: (name: I, value: string) => Effect.Effect<ReadonlyArray<O>>
+  /** How many these are; it costs the same for many as for few. */
+  readonly count: (name: I, value: string) => Effect.Effect<number>
   /** Waits for the first complete list. */
   readonly synced: Effect.Effect<void>
   readonly status: Effect.Effect<Status>
@@ -261,6 +263,7 @@ export const make = Effect.fnUntraced(function* <O extends KubeObject, I extends
     get: (ref) => Effect.sync(() => Option.fromUndefinedOr(store.get(KubeObjects.key(ref)))),
     list: (namespace) => Effect.sync(() => store.list(namespace)),
     byIndex: (name, value) => Effect.sync(() => store.byIndex(name, value)),
+    count: (name, value) => Effect.sync(() => store.count(name, value)),
     synced: Deferred.await(complete),
     status: Effect.map(Clock.currentTimeMillis, (nowMs) => {
       const synced = isSynced()

@@ -492,6 +492,7 @@ describe("Cache", () => {
         server.set("c", { spec: { color: "blue" } })
       })
       assert.deepStrictEqual(names(yield* cache.byIndex("color", "red")), ["a", "b"])
+      assert.deepStrictEqual([yield* cache.count("color", "red"), yield* cache.count("color", "green")], [2, 0])
 
       server.set("a", { spec: { color: "blue" } })
       server.remove("shop/c")

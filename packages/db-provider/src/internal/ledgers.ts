@@ -3,7 +3,7 @@ import type { Client } from "@berth/kube/Client"
 import type * as KubeError from "@berth/kube/KubeError"
 import { Clock, Duration, Effect, Option } from "effect"
 import * as Ledger from "../Ledger.ts"
-import type { RawDatabase } from "../Records.ts"
+import { Records } from "../Records.ts"
 
 /** What is odd, and since when: whoever comes or goes is so for a moment. */
 export type LedgerMemory = Map<string, number>
@@ -24,20 +24,23 @@ const overdue = (memory: LedgerMemory, odd: ReadonlyArray<string>, nowMs: number
 }
 
 /**
- * `records` are those that have a place by the cache. A look costs one request; a list only where the count has been wrong for long.
+ * `recorded` counts who has a place by the cache. A look costs one request, whatever their number; a list only where the count has been
+ * wrong for long.
  */
 export const tend = Effect.fnUntraced(function* (
   book: Ledger.Book,
-  records: ReadonlyArray<RawDatabase>,
+  recorded: Effect.Effect<number>,
   memory: LedgerMemory
-): Effect.fn.Return<void, KubeError.KubeError, Client> {
+): Effect.fn.Return<void, KubeError.KubeError, Client | Records> {
+  const records = yield* Records
+  const isRecorded = (member: string) => records.isMember(book.uid, member)
   const found = yield* Ledger.peek(book)
   if (Option.isNone(found)) return
   const { entering, leaving, settled } = found.value
-  const recorded = new Set(records.map(({ spec }) => spec.databaseName))
-  const gone = leaving.filter((member) => !recorded.has(member))
+  const known = new Set(yield* Effect.filter([...new Set([...entering, ...leaving])], isRecorded))
+  const counted = (yield* recorded) - known.size
+  const gone = leaving.filter((member) => !known.has(member))
   yield* Effect.forEach(gone, (member) => Ledger.forget(book, member), { discard: true })
-  const counted = [...recorded].filter((member) => !entering.includes(member) && !leaving.includes(member)).length
   const odd = counted === settled ? entering : [...entering, wrongCount]
   for (const each of overdue(memory, odd, yield* Clock.currentTimeMillis)) {
     memory.delete(each)
@@ -45,7 +48,7 @@ export const tend = Effect.fnUntraced(function* (
       const by = yield* Ledger.audit(book)
       yield* Effect.logWarning("a ledger was wrong, and is mended", { ledger: book.name, by })
     } else {
-      yield* recorded.has(each) ? Ledger.settle(book, each) : Ledger.cancel(book, each)
+      yield* known.has(each) ? Ledger.settle(book, each) : Ledger.cancel(book, each)
     }
   }
 })

@@ -19,6 +19,8 @@ export interface Store<O extends KubeObject> {
   readonly list: (namespace?: string) => ReadonlyArray<O>
   readonly keys: (namespace?: string) => Iterable<string>
   readonly byIndex: (name: string, value: string) => ReadonlyArray<O>
+  /** How many that would be, for nothing. */
+  readonly count: (name: string, value: string) => number
   readonly size: () => number
 }
 
@@ -40,7 +42,12 @@ const filing = () => {
     const keys = byValue.get(value)
     if (keys?.delete(key) === true && keys.size === 0) byValue.delete(value)
   }
-  return { file, unfile, keys: (value: string): Iterable<string> => byValue.get(value) ?? [] }
+  return {
+    file,
+    unfile,
+    keys: (value: string): Iterable<string> => byValue.get(value) ?? [],
+    count: (value: string): number => byValue.get(value)?.size ?? 0
+  }
 }
 
 interface Index<O extends KubeObject> {
@@ -122,6 +129,7 @@ export const make = <O extends KubeObject>(
     list: (namespace) => at([...(namespace === undefined ? archive.keys() : namespaces.keys(namespace))]),
     keys: (namespace) => (namespace === undefined ? archive.keys() : namespaces.keys(namespace)),
     byIndex: (name, value) => at([...(indexes.get(name)?.filed.keys(value) ?? [])]),
+    count: (name, value) => indexes.get(name)?.filed.count(value) ?? 0,
     size: archive.size
   }
 }
