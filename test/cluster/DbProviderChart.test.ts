@@ -7,6 +7,7 @@ import type { KubeError } from "@berth/kube/KubeError"
 import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import * as ProviderAccess from "@berth/db-provider/Access"
+import { type AuditEvent, Line } from "@berth/db-provider/AuditEvent"
 import * as Consent from "@berth/db-provider/Consent"
 import * as Crds from "@berth/db-provider/Crds"
 import { Database } from "@berth/db-provider/Database"
@@ -18,7 +19,7 @@ import * as Clusters from "@berth/testing/Clusters"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import * as Postgres from "@berth/testing/Postgres"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Option, Result, Schedule } from "effect"
+import { Effect, Layer, Option, Result, Schedule, Schema } from "effect"
 import * as Collector from "../../packages/operator/test/support/collector.ts"
 import * as Accounts from "./support/accounts.ts"
 import * as Helm from "./support/helm.ts"
@@ -36,7 +37,7 @@ if (program === undefined) {
 if (program !== undefined && !Promtool.isThere) Promtool.notice()
 const cluster = candidate?.layer ?? Cluster.embeddedWithClient()
 
-const patience = 240_000
+const patience = 300_000
 const release = "berth-db-provider"
 
 /** As it is, all that can be on, and all that can be off. */
@@ -229,6 +230,34 @@ const tls = Effect.gen(function* () {
   return { args: [...files, "--api-listen", `127.0.0.1:${port}`], caBundle: cert, port }
 })
 
+const readLine = Schema.decodeUnknownEffect(Schema.fromJsonString(Line))
+
+/** All of the audit log but what did not go wrong. */
+const eventsOfStory: ReadonlyArray<AuditEvent["event"]> = [
+  "auth.denied",
+  "database.requested",
+  "database.placed",
+  "database.ready",
+  "credentials.read",
+  "database.held",
+  "delete.requested",
+  "database.released",
+  "database.closed",
+  "database.dropped"
+]
+
+const seriesOfStory = [
+  ...["place", "credentials", "create", "close", "drop", "ready"].map(
+    (step) => `berth_db_provisioning_seconds_count{step="${step}",outcome="success"}`
+  ),
+  'berth_db_auth_denied_total{reason="unknown"} 1',
+  'berth_db_api_request_seconds_count{method="PUT",route="/v1/databases/{id}",code="201"} 2',
+  "berth_db_certificate_expiry_timestamp_seconds ",
+  "berth_db_certificate_current 1",
+  "berth_db_audit_lost_total 0",
+  'berth_db_audit_events_total{event="database.dropped",outcome="success"} 2'
+]
+
 describe.skipIf(program === undefined)("The chart of the database provider", () => {
   it.live(
     "is rendered to what the API server takes, with every switch on, off, and as it is",
@@ -372,7 +401,7 @@ describe.skipIf(program === undefined)("The chart of the database provider", () 
   )
 
   it.live(
-    "K20, D14: the provider asks for exactly what the chart gives; a deletion without the policy, as of a prune, leaves a tenant Held",
+    "K20, D14, D22, D23: the provider asks for exactly what the chart gives, tells of it, and holds what was deleted without the policy",
     () =>
       Effect.gen(function* () {
         const helm = yield* Helm.make(program ?? "")
@@ -399,10 +428,24 @@ describe.skipIf(program === undefined)("The chart of the database provider", () 
           baseUrl: `https://localhost:${port}`,
           caBundle
         })
+        const metrics = yield* provider.read("/metrics")
         yield* provider.process.signal("SIGTERM")
         yield* provider.process.ended
 
-        assert.deepStrictEqual(said, { made: "Ready", held: "Held", removed: "Closed", after: "database_deleted" })
+        const lines = provider
+          .output()
+          .split("\n")
+          .filter((line) => line.startsWith('{"type":"audit"'))
+        const told = yield* Effect.forEach(lines, (line) => readLine(line, { onExcessProperty: "error" }))
+        assert.sameMembers([...new Set(told.map(({ event }) => event))], [...eventsOfStory])
+        for (const series of seriesOfStory) assert.include(metrics.text, `\n${series}`)
+        assert.deepStrictEqual(said, {
+          strange: "unauthorized",
+          made: "Ready",
+          held: "Held",
+          removed: "Closed",
+          after: "database_deleted"
+        })
         const { spans } = collector.seen()
         assert.deepStrictEqual(Requests.refused(spans, where), [])
         assert.deepStrictEqual(Requests.asked(spans, where), Requests.declared(ProviderAccess.all(where), where))

@@ -67,5 +67,5 @@ export const start = Effect.fnUntraced(function* (
   /** The first answer of the ready check that is as awaited. */
   const ready = (holds: (answer: { readonly isOk: boolean; readonly text: string }) => boolean) =>
     Effect.repeat(read("/readyz"), { until: holds, schedule: Schedule.spaced("50 millis") })
-  return { ...operator, ready }
+  return { ...operator, read, ready }
 })

@@ -75,6 +75,9 @@ const introduced = Effect.fnUntraced(function* (postgres: Postgres.Server, names
   return token
 })
 
+const codeOf = (error: ProviderClient.Refused | { readonly _tag: string }): string =>
+  "code" in error ? error.code : error._tag
+
 /** Returns what the API said at each turn. */
 export const tell = Effect.fnUntraced(function* (
   { releaseNamespace: namespace }: Places,
@@ -84,6 +87,8 @@ export const tell = Effect.fnUntraced(function* (
   const client = yield* Client
   const token = yield* introduced(postgres, namespace)
   const provider = yield* ProviderClient.make({ ...api, token: Redacted.make(token) })
+  const stranger = yield* ProviderClient.make({ ...api, token: Redacted.make("a-token-of-nobody") })
+  const strange = yield* Effect.flip(stranger.get("branch-1"))
   const recordOf = (id: string) => ({ name: Names.record(consumerName, id), namespace })
   const isIn = (id: string, phase: string) =>
     Await.until(Database, recordOf(id), ({ status }) => status?.phase === phase)
@@ -107,5 +112,5 @@ export const tell = Effect.fnUntraced(function* (
   yield* client.delete(Shard, { name: shardName })
   yield* Await.gone(Consumer, { name: consumerName })
   yield* Await.gone(Shard, { name: shardName })
-  return { made: made._tag, held: held.phase, removed: removed._tag, after: after._tag === "Refused" ? after.code : "" }
+  return { strange: codeOf(strange), made: made._tag, held: held.phase, removed: removed._tag, after: codeOf(after) }
 })
