@@ -113,6 +113,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           const database = yield* Bench.put(by, "branch-1", on("back"))
           yield* bench.settle(database)
           yield* Bench.asks(database, "create table t as select 42 as answer")
+          const verifier = yield* Bench.verifierOf(database)
           yield* Bench.remove(database)
           yield* bench.settle(database)
 
@@ -121,6 +122,7 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
 
           const { status } = yield* Bench.read(database)
           assert.deepStrictEqual([status?.phase, status?.dropAfter], ["Ready", undefined])
+          assert.strictEqual(yield* Bench.verifierOf(database), verifier)
           assert.strictEqual(yield* Bench.asks(database, "select answer / (answer - 41) from t"), "done")
           // Nobody drops it when the time comes that it would have been dropped.
           yield* TestClock.adjust(Duration.days(8))

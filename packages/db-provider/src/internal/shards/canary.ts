@@ -3,7 +3,7 @@ import type { Client } from "@berth/kube/Client"
 import type * as Conditions from "@berth/kube/Conditions"
 import * as Events from "@berth/kube/Events"
 import type * as Disposition from "@berth/provisioners/Disposition"
-import { Clock, Duration, Effect, Option, Result } from "effect"
+import { Clock, Duration, Effect, Option, Random, Result } from "effect"
 import * as Audit from "../../Audit.ts"
 import * as Canary from "../../Canary.ts"
 import { Database } from "../../Database.ts"
@@ -94,7 +94,8 @@ const verifyIsolation = Effect.fnUntraced(function* (
   memory: ShardMemory
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const { name } = shard.metadata
-  memory.turn += 1
+  // A process that starts anew does not try the same ones again and again.
+  memory.turn = memory.turn === undefined ? yield* Random.nextIntBetween(0, 1_000) : memory.turn + 1
   const report = yield* Isolation.look(server, login, { turn: memory.turn }).pipe(PostgresFailure.classified(name))
   yield* ProviderMetrics.isolationSeen(name, report)
   const { closesDatabases, closesShard } = Isolation.consequence(server, report)

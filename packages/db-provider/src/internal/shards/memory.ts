@@ -15,8 +15,8 @@ export interface ShardMemory {
   /** When it was last found well, and in which generation. */
   well: { readonly generation: number; readonly atMs: number } | undefined
   look: Look | undefined
-  /** How many looks there were. */
-  turn: number
+  /** Which look was the last one. */
+  turn: number | undefined
   serverVersion: string | undefined
   /** The violations that were told, in words. */
   told: ReadonlySet<string>
@@ -32,7 +32,7 @@ export const of = (memory: Memory, uid: string): ShardMemory => {
   const found = memory.get(uid) ?? {
     well: undefined,
     look: undefined,
-    turn: 0,
+    turn: undefined,
     serverVersion: undefined,
     told: none,
     inventory: { nextMs: 0, seen: none },
