@@ -27,7 +27,7 @@ if (program === undefined) {
 }
 const cluster = candidate?.layer ?? Cluster.embeddedWithClient()
 
-const patience = 240_000
+const patience = 400_000
 const release = "berth-operator"
 
 /** As it is, all that can be on, and all that can be off. */
@@ -111,7 +111,10 @@ describe.skipIf(program === undefined)("The chart", () => {
         const fewer = rules.filter(({ resources }) => !resources?.includes("jobs"))
         yield* client.patch(Builtin.Role, role, { type: "merge", patch: { rules: fewer } })
         const collector = yield* Collector.serve
-        const operator = yield* Installation.start({ name: release, namespace }, { env: collector.variables })
+        const operator = yield* Installation.start(
+          { name: release, namespace },
+          { env: { ...collector.variables, BERTH_HELM: program ?? "" } }
+        )
         const without = yield* operator.ready(({ text }) => text.includes("Forbidden"))
         yield* client.patch(Builtin.Role, role, { type: "merge", patch: { rules } })
         yield* operator.ready(({ isOk }) => isOk)

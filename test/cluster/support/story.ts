@@ -5,6 +5,7 @@ import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
 import type { Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
+import * as Deployer from "@berth/shared-components/Deployer"
 import { Environment } from "@berth/shared-components/Environment"
 import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplate"
 import { SharedComponent } from "@berth/shared-components/SharedComponent"
@@ -81,6 +82,31 @@ metadata: { name: in-vain, namespace: ${managementNamespace} }
 spec: { templateRef: { name: broken } }
 `)
 
+/** A chart of this machine, for whoever deploys it there. */
+const charted = (managementNamespace: string): ReadonlyArray<Manifests.Manifest> =>
+  Manifests.objectsOf(`
+apiVersion: berth.dev/v1alpha1
+kind: EnvironmentTemplate
+metadata: { name: charted, namespace: ${managementNamespace} }
+spec:
+  components:
+    - name: app
+      helm: { path: ${join(import.meta.dirname, "../../cd/charts/demo")}, values: { greeting: "hello {{ .Env.Name }}" } }
+---
+apiVersion: berth.dev/v1alpha1
+kind: Environment
+metadata: { name: charted, namespace: ${managementNamespace} }
+spec: { templateRef: { name: charted } }
+`)
+
+/** Somebody gives the account of charts other rights than it should have. */
+const otherRights = Effect.fnUntraced(function* (ref: Ref) {
+  const client = yield* Client
+  const { roleRef, subjects } = yield* client.get(Builtin.RoleBinding, ref)
+  yield* client.delete(Builtin.RoleBinding, ref)
+  yield* client.create(Builtin.RoleBinding, { metadata: ref, roleRef: { ...roleRef, name: "view" }, subjects })
+})
+
 /** Everything is removed at the end; the records that are left are given. */
 const told = Effect.fnUntraced(function* (where: Requests.Places) {
   const client = yield* Client
@@ -128,8 +154,17 @@ const told = Effect.fnUntraced(function* (where: Requests.Places) {
   yield* Manifests.apply(broken(namespace))
   yield* Await.until(Environment, ref("in-vain"), ({ status }) => Conditions.isTrue(status?.conditions, "Stalled"))
 
-  yield* remove(Environment, "feature-b", "in-vain")
-  yield* remove(EnvironmentTemplate, "shop", "broken")
+  yield* Manifests.apply(charted(namespace))
+  const { status: deployed } = yield* Await.until(Environment, ref("charted"), isReady)
+  const account = { name: Deployer.name, namespace: deployed?.namespace ?? "" }
+  yield* otherRights(account)
+  const greeting = { spec: { values: { app: { greeting: "hello again" } } } }
+  yield* client.patch(Environment, ref("charted"), { type: "merge", patch: greeting })
+  yield* Await.until(Builtin.RoleBinding, account, ({ roleRef }) => roleRef.name !== "view")
+  yield* Await.until(Environment, ref("charted"), isReady)
+
+  yield* remove(Environment, "feature-b", "in-vain", "charted")
+  yield* remove(EnvironmentTemplate, "shop", "broken", "charted")
   yield* remove(SharedComponent, "postgres", "broken")
   yield* remove(SharedComponentProvider, "postgres", "broken")
   return yield* client.list(Slice, { namespace })
