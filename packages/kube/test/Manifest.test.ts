@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Schema } from "effect"
+import * as Identifier from "../src/Identifier.ts"
 import * as Kind from "../src/Kind.ts"
 import * as Manifest from "../src/Manifest.ts"
 
@@ -20,7 +21,11 @@ describe("Manifest", () => {
       const { metadata, spec } = yield* Manifest.decode(Greeting, manifest)
 
       assert.deepStrictEqual(spec, { name: "you", loud: false })
-      assert.deepInclude(metadata, { name: "hello", uid: "not-stored", labels: {} })
+      const { labels, name, uid } = metadata
+      assert.deepEqual(
+        { labels, name, uid },
+        { labels: {}, name: Identifier.Identifier.make("hello"), uid: "not-stored" }
+      )
     })
   )
 
