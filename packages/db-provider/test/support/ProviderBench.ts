@@ -55,8 +55,6 @@ export const clusterOnly = Layer.merge(cluster, Connector.layer())
 
 export const world = Layer.merge(ShardBench.layer({ max_prepared_transactions: "2" }), cluster)
 
-export type World = Layer.Success<typeof world>
-
 /** What was told to the audit log, in order. */
 export class Told extends Context.Service<Told, ReadonlyArray<AuditEvent>>()("test/Told") {}
 
