@@ -1,11 +1,14 @@
 /** The commands of the database provider for whoever runs it, bundled, with a real PostgreSQL. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import type { ProviderClient } from "@berth/db-provider/client"
 import { Database } from "@berth/db-provider/Database"
 import * as Crds from "@berth/db-provider/Crds"
 import { Shard } from "@berth/db-provider/Shard"
+import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Finalizers from "@berth/kube/Finalizers"
+import * as Await from "@berth/testing/Await"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import * as Postgres from "@berth/testing/Postgres"
 import { assert, describe, it } from "@effect/vitest"
@@ -23,6 +26,14 @@ const manifest = Effect.fnUntraced(function* (name: string, password: string) {
   writeFileSync(file, stringify({ apiVersion: Shard.apiVersion, kind: "Shard", metadata: { name }, spec }))
   writeFileSync(passwordFile, `${password}\n`)
   return ["--file", file, "--password-file", passwordFile]
+})
+
+/** What a tenant is given. */
+const given = Effect.fnUntraced(function* (api: ProviderClient, id: string) {
+  const put = yield* api.put(id, { wait: "30 seconds" })
+  if (put._tag !== "Ready") return assert.fail(`not ready: ${put.database.phase}`)
+  const { database, password } = put.database.connection
+  return [database, Redacted.value(password)] as const
 })
 
 describe("The commands of the database provider", () => {
@@ -91,7 +102,7 @@ describe("The commands of the database provider", () => {
   )
 
   it.live(
-    "D14: inventory finds a tenant whose record is lost, and --adopt gives it one, for the provider to go on with",
+    "D14: inventory finds a tenant whose record is lost; --adopt gives it one, for the provider to go on with",
     () =>
       Effect.gen(function* () {
         yield* Provider.installed()
@@ -99,9 +110,8 @@ describe("The commands of the database provider", () => {
         const replica = yield* Provider.start("--drain", "0 seconds")
         yield* Provider.shardReady
         const api = yield* Provider.client(replica.api)
-        const put = yield* api.put("branch-1", { wait: "30 seconds" })
-        if (put._tag !== "Ready") return assert.fail(`not ready: ${put.database.phase}`)
-        const { database, password } = put.database.connection
+        const before = yield* given(api, "branch-1")
+        const [database] = before
         const fits = yield* Provider.run("inventory")
         yield* replica.process.signal("SIGTERM")
         yield* replica.process.ended
@@ -113,27 +123,48 @@ describe("The commands of the database provider", () => {
         const lost = yield* Provider.run("inventory", "--shard", "shard-a")
         const adopted = yield* Provider.run("inventory", "--adopt")
         const next = yield* Provider.start()
-        const again = yield* Effect.flatMap(Provider.client(next.api), (it) =>
-          it.put("branch-1", { wait: "30 seconds" })
-        )
+        const after = yield* Effect.flatMap(Provider.client(next.api), (it) => given(it, "branch-1"))
 
-        assert.deepStrictEqual(
-          [fits, lost, adopted].map(({ code }) => code),
-          [0, 1, 0]
-        )
+        const codes = [fits, lost, adopted].map(({ code }) => code)
+        assert.deepStrictEqual(codes, [0, 1, 0])
         assert.match(fits.stdout, /^shard-a: 1 databases, 1 registered, 1 recorded, all of which fits$/mu)
         assert.match(
           lost.stdout,
           new RegExp(`^ {2}${database} \\(ci/branch-1\\) has no record: --adopt makes one$`, "mu")
         )
         assert.match(adopted.stdout, new RegExp(`^ {2}${database} \\(ci/branch-1\\) adopted$`, "mu"))
-        assert.strictEqual(again._tag, "Ready")
-        if (again._tag !== "Ready") return
-        assert.deepStrictEqual(
-          [again.isNew, again.database.connection.database, Redacted.value(again.database.connection.password)],
-          [false, database, Redacted.value(password)]
-        )
+        assert.deepStrictEqual(after, before)
       }).pipe(Effect.scoped, Effect.provide(Provider.stage))
+  )
+
+  it.live("D14: a kind that somebody deleted comes back, and every tenant with it", () =>
+    Effect.gen(function* () {
+      yield* Provider.installed()
+      const client = yield* Client
+      const replica = yield* Provider.start("--drain", "0 seconds")
+      yield* Provider.shardReady
+      const api = yield* Provider.client(replica.api)
+      const ids = ["branch-1", "branch-2"]
+      const before = yield* Effect.forEach(ids, (id) => given(api, id), { concurrency: "unbounded" })
+      const definition = Crds.all.find(({ spec }) => spec.names.kind === "Database")
+      if (definition === undefined) return assert.fail("there is no such kind")
+      const { name } = definition.metadata
+
+      yield* client.delete(Builtin.CustomResourceDefinition, { name })
+      yield* Effect.forEach(ids, (id) => Effect.repeat(api.get(id), { until: ({ phase }) => phase === "Held" }))
+      yield* replica.process.signal("SIGTERM")
+      yield* replica.process.ended
+      const first = yield* Provider.run("inventory", "--adopt")
+      yield* Await.gone(Builtin.CustomResourceDefinition, { name })
+      yield* client.create(Builtin.CustomResourceDefinition, definition)
+      const second = yield* Provider.run("inventory", "--adopt")
+      const next = yield* Provider.start()
+      const again = yield* Provider.client(next.api)
+      const after = yield* Effect.forEach(ids, (id) => given(again, id), { concurrency: "unbounded" })
+
+      assert.deepStrictEqual([first.code, second.code], [1, 0], first.stdout + second.stdout)
+      assert.deepStrictEqual(after, before)
+    }).pipe(Effect.scoped, Effect.provide(Provider.stage))
   )
 
   it.live("crds prints every definition", () =>

@@ -59,11 +59,12 @@ export interface Request {
  * - `password_lost`: there is no Secret with its password. Nothing was done.
  * - `taken`: there is another record for the same consumer and id. Nothing was done.
  * - `changed`: the registry gave it to somebody else meanwhile.
+ * - `let_go`: see {@link letGo}.
  *
  * @category models
  * @since 0.1.0
  */
-export type Outcome = "adopted" | "password_lost" | "taken" | "changed"
+export type Outcome = "adopted" | "password_lost" | "taken" | "changed" | "let_go"
 
 /**
  * Why it did not come to its end; it goes on from there when it is asked again.
@@ -178,19 +179,46 @@ export const adopt = Effect.fn("Adoption.adopt")(function* (
   connection: Connection,
   request: Request
 ): Effect.fn.Return<Outcome, AdoptionError, Client> {
-  const { entry, from, namespace, resetsPasswords = false } = request
+  const { entry, from, namespace } = request
   const here = yield* recordIn(namespace, entry)
   if (Option.exists(here, (record) => !isOf(entry)(record))) return "taken"
   const there = from === undefined || from === namespace ? Option.none<Raw>() : yield* recordIn(from, entry)
   const old = Option.filter(there, isOf(entry))
+  if (yield* isLocked(request)) return "password_lost"
   const password = yield* passwordOf(request)
-  if (Option.isNone(password) && !resetsPasswords && Option.isNone(entry.closedAt)) return "password_lost"
   if (Option.isSome(password)) yield* Credentials.keep(entry.databaseName, namespace, password.value)
   const record = yield* recorded(request, here, old)
   if (!(yield* take(connection, entry, record))) return "changed"
   if (Option.isSome(old)) yield* free(old.value)
   if (from !== undefined && from !== namespace) yield* freeSecret(entry.databaseName, from)
   return "adopted"
+})
+
+/**
+ * Lets go of a record that is only there for its finalizer, and touches nothing else: of a kind that is being deleted no record can be
+ * made before all that there are have gone. What is left of the tenant is enough to {@link adopt} it afterwards.
+ *
+ * **Errors**: those of the cluster.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const letGo = Effect.fn("Adoption.letGo")(function* (
+  request: Request
+): Effect.fn.Return<Outcome, AdoptionError, Client> {
+  const { entry, namespace } = request
+  const here = yield* recordIn(namespace, entry)
+  if (Option.exists(here, (record) => !isOf(entry)(record))) return "taken"
+  if (yield* isLocked(request)) return "password_lost"
+  if (Option.isSome(here)) yield* free(here.value)
+  return "let_go"
+})
+
+/** Whether its users would be locked out, and nobody asked for that. */
+const isLocked = Effect.fnUntraced(function* (request: Request) {
+  const { entry, resetsPasswords = false } = request
+  if (resetsPasswords || Option.isSome(entry.closedAt)) return false
+  return Option.isNone(yield* passwordOf(request))
 })
 
 /** The new record, made unless it is there. */

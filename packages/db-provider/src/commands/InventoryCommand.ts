@@ -3,14 +3,16 @@
  *
  * **Guarantees**
  * - D14: after records were lost, `--adopt` makes them anew from the shards' own registries; with `--from` it moves them here from
- *   another namespace. Without `--adopt` nothing is changed. The exit code is 0 where everything fits, 1 where something does not, and 2
+ *   another namespace. While their kind is being deleted it lets go of those that only their finalizer holds, so that the kind can be
+ *   installed again. Without `--adopt` nothing is changed. The exit code is 0 where everything fits, 1 where something does not, and 2
  *   where nobody could look.
  *
  * @since 0.1.0
  */
+import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import * as CommandLine from "@berth/kube/CommandLine"
-import type * as Kind from "@berth/kube/Kind"
+import * as Kind from "@berth/kube/Kind"
 import { Data, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Adoption from "../Adoption.ts"
@@ -81,7 +83,10 @@ const recordedOn = (shard: Shard, record: Kind.Object<typeof Database>): Readonl
 }
 
 const records = Effect.fnUntraced(function* (shard: Shard, namespace: string) {
-  const { items } = yield* Client.Client.use((client) => client.list(Database, { namespace }))
+  const { items } = yield* Client.Client.use((client) => client.list(Database, { namespace })).pipe(
+    // The kind itself is not there.
+    Effect.catchTag("NotFound", () => Effect.succeed({ items: [] }))
+  )
   const decoded = yield* Effect.forEach(items, (item) => Effect.option(Database.decode(item)))
   return decoded.flatMap(Option.match({ onNone: () => [], onSome: (record) => recordedOn(shard, record) }))
 })
@@ -94,7 +99,8 @@ const adoptAll = Effect.fnUntraced(function* (
   given: Given,
   shard: Shard,
   connection: Connection,
-  differences: ReadonlyArray<Inventory.Difference>
+  differences: ReadonlyArray<Inventory.Difference>,
+  isLeaving: boolean
 ) {
   const entries = differences.flatMap(({ entry, kind }) => (kind === "unrecorded" ? Option.toArray(entry) : []))
   const consumers = new Map<string, Option.Option<Consumer>>()
@@ -109,16 +115,24 @@ const adoptAll = Effect.fnUntraced(function* (
     const { namespace, resetPasswords: resetsPasswords } = given
     const from = Option.getOrUndefined(given.from)
     const request = { entry, shard, consumer: owner.value, namespace, from, resetsPasswords }
-    return texts.outcome(entry, yield* Adoption.adopt(connection, request))
+    return texts.outcome(entry, yield* isLeaving ? Adoption.letGo(request) : Adoption.adopt(connection, request))
   })
   const lines = yield* Effect.forEach(entries, one)
-  if (entries.length > 0) {
+  if (entries.length > 0 && !isLeaving) {
     yield* Ledger.audit(Placement.bookOfShard(shard, given.namespace))
     const owners = [...consumers.values()].flatMap(Option.toArray)
     yield* Effect.forEach(owners, (owner) => Ledger.audit(Placement.bookOfConsumer(owner, given.namespace)))
   }
   return lines
 })
+
+/** No record can be made then. */
+const kindIsLeaving = Client.Client.use((client) =>
+  client.get(Builtin.CustomResourceDefinition, { name: Kind.crd(Database).metadata.name })
+).pipe(
+  Effect.map(({ metadata }) => metadata.deletionTimestamp !== undefined),
+  Effect.catchTag("NotFound", () => Effect.succeed(true))
+)
 
 const consumer = (name: string) =>
   Client.Client.use((client) => client.get(Consumer, { name })).pipe(
@@ -147,7 +161,15 @@ const ofShard = Effect.fnUntraced(function* (given: Given, shard: Shard) {
     yield* CommandLine.print(texts.ofShard(name, before))
     return before.differences.length === 0
   }
-  const lines = yield* adoptAll(given, shard, connection.value, before.differences)
+  const isLeaving = yield* kindIsLeaving
+  const lines = yield* adoptAll(given, shard, connection.value, before.differences, isLeaving)
+  if (isLeaving) {
+    // Where the last one has gone there is nothing to look at any more.
+    yield* CommandLine.print(
+      [`${name}: the kind of its records is being deleted, or is not there`, ...lines].join("\n")
+    )
+    return false
+  }
   const after = yield* look
   yield* CommandLine.print([...lines, texts.ofShard(name, after)].join("\n"))
   return after.differences.length === 0

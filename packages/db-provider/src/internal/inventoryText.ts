@@ -39,6 +39,7 @@ const became: Record<Outcome | "consumer_missing", string> = {
   password_lost: "left: its Secret is nowhere; --reset-passwords gives it a new one, and locks its users out",
   taken: "left: there is another record for the same consumer and id",
   changed: "left: the registry gave it to another record meanwhile",
+  let_go: "let go, since the kind is being deleted: install the kinds again, and adopt it then",
   consumer_missing: "left: there is no Consumer of this name"
 }
 
