@@ -26,7 +26,7 @@ import type * as Problem from "./Problem.ts"
  * @since 0.1.0
  */
 export interface Options {
-  /** `https://HOST:PORT`. */
+  /** `https://HOST:PORT`, and a path where the API is behind one. */
   readonly baseUrl: string
   /** Space around it, as files and Secrets often have, is taken off. */
   readonly token: Redacted.Redacted
@@ -283,11 +283,14 @@ const checked = Effect.fnUntraced(function* ({ baseUrl, token }: Options) {
   if (url.protocol !== "https:") {
     return yield* new InvalidOptions({ option: "baseUrl", why: "it has to begin with https://" })
   }
+  if (`${url.username}${url.password}${url.search}${url.hash}` !== "") {
+    return yield* new InvalidOptions({ option: "baseUrl", why: "it has to be host, port and path alone" })
+  }
   const text = Redacted.value(token).trim()
   if (!/^[\x21-\x7e]+$/u.test(text)) {
     return yield* new InvalidOptions({ option: "token", why: "it is empty, or has other characters than ASCII's" })
   }
-  return { url: url.origin, token: Redacted.make(text) }
+  return { url: url.href, token: Redacted.make(text) }
 })
 
 /**

@@ -237,6 +237,19 @@ describe("client", { timeout: 60_000 }, () => {
       }).pipe(Effect.scoped)
     )
 
+    it.effect("D21: the typed client asks behind the path of its URL", () =>
+      Effect.gen(function* () {
+        const { ca, port } = yield* Bench.Api
+        const baseUrl = `https://localhost:${port}/behind/a/path/`
+        const client = yield* Provider.make({ baseUrl, token: Redacted.make("any"), caBundle: ca })
+
+        const unknown = yield* Effect.flip(client.get("x"))
+
+        // Without the path it would be a token that is refused.
+        assert.deepInclude(unknown, { _tag: "UnexpectedAnswer", status: 404 })
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("D7: errors of the typed client tell the refusal, and nothing that is secret", () =>
       Effect.gen(function* () {
         const token = "a-token-that-nobody-may-see"
@@ -255,6 +268,8 @@ describe("client", { timeout: 60_000 }, () => {
         const unusable = [
           yield* Effect.flip(make({ baseUrl: "http://localhost" })),
           yield* Effect.flip(make({ baseUrl: "localhost" })),
+          yield* Effect.flip(make({ baseUrl: "https://a-user:nobody@localhost/" })),
+          yield* Effect.flip(make({ baseUrl: "https://localhost/?token=nobody" })),
           yield* Effect.flip(make({ token: Redacted.make("two\nlines") }))
         ]
 
@@ -265,7 +280,7 @@ describe("client", { timeout: 60_000 }, () => {
         )
         assert.deepStrictEqual(
           unusable.map(({ option }) => option),
-          ["baseUrl", "baseUrl", "token"]
+          ["baseUrl", "baseUrl", "baseUrl", "baseUrl", "token"]
         )
         for (const error of [refused, ...unreachable, ...unusable]) {
           const exit = JSON.stringify(Exit.fail(error))
