@@ -100,7 +100,7 @@ spec: { templateRef: { name: charted } }
 `)
 
 /** Somebody gives the account of charts other rights than it should have. */
-const otherRights = Effect.fnUntraced(function* (ref: Ref) {
+const otherRights = Effect.fnUntraced(function* (ref: Ref & { readonly namespace: string }) {
   const client = yield* Client
   const { roleRef, subjects } = yield* client.get(Builtin.RoleBinding, ref)
   yield* client.delete(Builtin.RoleBinding, ref)
