@@ -102,7 +102,7 @@ spec: { templateRef: { name: charted } }
 /** Somebody gives the account of charts other rights than it should have. */
 const otherRights = Effect.fnUntraced(function* (ref: Ref & { readonly namespace: string }) {
   const client = yield* Client
-  const { roleRef, subjects } = yield* client.get(Builtin.RoleBinding, ref)
+  const { roleRef, subjects = [] } = yield* client.get(Builtin.RoleBinding, ref)
   yield* client.delete(Builtin.RoleBinding, ref)
   yield* client.create(Builtin.RoleBinding, { metadata: ref, roleRef: { ...roleRef, name: "view" }, subjects })
 })
