@@ -246,7 +246,7 @@ describe("client", { timeout: 60_000 }, () => {
         const unknown = yield* Effect.flip(client.get("x"))
 
         // Without the path it would be a token that is refused.
-        assert.deepInclude(unknown, { _tag: "UnexpectedAnswer", status: 404 })
+        assert.include(unknown.message, "404")
       }).pipe(Effect.scoped)
     )
 
