@@ -104,7 +104,8 @@ export const Database = Kind.make({
     { name: "Phase", path: ".status.phase" },
     ready,
     { name: "Database", path: ".spec.databaseName", priority: 1 },
-    { name: "Drop", path: ".status.dropAfter", type: "date", priority: 1 },
+    // As it stands: a date is shown as an age, and this one is to come.
+    { name: "Drop", path: ".status.dropAfter", priority: 1 },
     reason,
     age
   ]

@@ -12,7 +12,7 @@ import { AuditEvent, Line } from "../src/AuditEvent.ts"
 import * as AuditSink from "../src/AuditSink.ts"
 import * as ProviderMetrics from "../src/ProviderMetrics.ts"
 
-const id = Identifier.make
+const id = (name: string) => Identifier.make(name)
 const caller = { consumer: id("ci"), token: id("main"), requestId: "r-1", remoteAddress: "192.0.2.7" }
 const subject = { consumer: id("ci"), externalId: id("branch-1"), database: id("t_0123456789abcdefghij") }
 const placed = { ...subject, shard: id("shard-a") }
@@ -185,11 +185,14 @@ describe("Audit", () => {
         yield* Effect.addFinalizer(() => Effect.sync(() => child.kill("SIGKILL")))
         const exit = new Promise<number | null>((resolve) => child.once("close", resolve))
 
-        const said = yield* Effect.promise(() => new Promise<string>((resolve) => child.stderr.once("data", resolve)))
+        const said = yield* Effect.promise(
+          () =>
+            new Promise<string>((resolve) => child.stderr.once("data", (chunk: Buffer) => resolve(chunk.toString())))
+        )
         let text = ""
         child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()))
 
-        assert.include(String(said), "told 5000")
+        assert.include(said, "told 5000")
         assert.strictEqual(yield* Effect.promise(() => exit), 0)
         assert.strictEqual(text.split("\n").filter((line) => line.includes('"audit"')).length, 5000)
       }).pipe(Effect.scoped),

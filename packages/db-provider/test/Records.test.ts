@@ -60,7 +60,7 @@ describe("Records", () => {
         }
         const shard = yield* Effect.flatMap(client.get(Shard, { name: "a" }), Shard.decode)
         const book = Placement.bookOfConsumer({ metadata: owner }, Bench.namespace)
-        const [first = "", second = ""] = names
+        const [first = "", second = ""] = names.map(String)
         // Counted from the records; then one whose record is gone, and one whose record is there, are about to leave.
         yield* Ledger.settle(book, first)
         yield* Ledger.release(book, "t_gone", Effect.succeed(true))

@@ -211,6 +211,27 @@ describe("Requests", { timeout: 60_000 }, () => {
       })
     )
 
+    it.effect("D12: a DELETE is 200 as soon as a record that had nothing to be kept is gone", () =>
+      Effect.gen(function* () {
+        const consumer = yield* Bench.consumer("unplaced")
+        const { token } = consumer
+        yield* Bench.ask("PUT", path("x"), { token })
+        const { metadata } = yield* Bench.recordOf(consumer, "x")
+        const waiting = yield* Effect.forkChild(Bench.ask("DELETE", path("x"), { token, headers: Bench.waiting }))
+        yield* Effect.repeat(Effect.andThen(Effect.yieldNow, Bench.recordOf(consumer, "x")), {
+          until: ({ spec }) => spec.deleteRequestedAt !== undefined
+        })
+
+        const finalizers = { type: "merge", patch: { metadata: { finalizers: null } } } as const
+        const ref = Bench.released(metadata.name)
+        yield* Client.use((client) =>
+          Effect.andThen(client.patch(Database, ref, finalizers), client.delete(Database, ref))
+        )
+
+        assert.deepStrictEqual(outcome(yield* Fiber.join(waiting)), [200, "Dropping"])
+      })
+    )
+
     it.effect("D15: an id is taken until the drop; then a GET is 410, and a PUT makes a database with new names", () =>
       Effect.gen(function* () {
         const consumer = yield* Bench.consumer("dropped")

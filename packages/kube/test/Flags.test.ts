@@ -32,15 +32,17 @@ const documented = readFileSync(new URL("../src/Flags.ts", import.meta.url), "ut
 
 const kebab = (key: string): string => `--${key.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`
 
+const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
+
 const shown = (key: string, value: unknown): string => {
-  if (key === "instance") return value === hostname() ? "the host's name" : String(value)
-  if (key === "kubeconfig") return value === undefined ? "in-cluster, else as kubectl finds it" : String(value)
-  if (key === "context") return value === undefined ? "the current one" : String(value)
-  if (key === "leaderElectResourceName") return value === "shop-operator" ? "the program's name" : String(value)
+  if (key === "instance") return value === hostname() ? "the host's name" : plain(value)
+  if (key === "kubeconfig") return value === undefined ? "in-cluster, else as kubectl finds it" : plain(value)
+  if (key === "context") return value === undefined ? "the current one" : plain(value)
+  if (key === "leaderElectResourceName") return value === "shop-operator" ? "the program's name" : plain(value)
   if (Duration.isDuration(value)) return `${Duration.toSeconds(value)} seconds`
   if (typeof value === "object" && value !== null && "port" in value && "host" in value)
-    return `${String(value.host)}:${String(value.port)}`
-  return String(value)
+    return `${plain(value.host)}:${plain(value.port)}`
+  return plain(value)
 }
 
 describe("Flags", () => {

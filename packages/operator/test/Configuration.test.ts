@@ -36,12 +36,13 @@ const documented = readFileSync(new URL("../src/Configuration.ts", import.meta.u
 
 type Key = keyof Configuration
 const kebab = (key: string): string => `--${key.replaceAll(/[A-Z]/gu, (letter) => `-${letter.toLowerCase()}`)}`
+const plain = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value))
 const shown = (value: unknown): string => {
   if (value === undefined) return "none"
   if (Duration.isDuration(value)) return `${Duration.toSeconds(value)} seconds`
   if (typeof value === "object" && value !== null && "port" in value && "host" in value)
-    return `${String(value.host)}:${String(value.port)}`
-  return String(value)
+    return `${plain(value.host)}:${plain(value.port)}`
+  return plain(value)
 }
 
 /** For each setting another value than its default, and a third. */

@@ -34,7 +34,7 @@ describe("An account", () => {
   })
 
   it("S32: without an account a refusal is the operator's own, and a failure like any other", () => {
-    const [{ words = "" } = {}] = rows
+    const words = rows[0]?.words ?? ""
 
     assert.strictEqual(Account.failure(wanted({}), words)._tag, "Failed")
     assert.strictEqual(Account.failure({ ...wanted({}), account: { name: "a", role: "b" } }, words)._tag, "Forbidden")

@@ -91,7 +91,7 @@ export const make = Effect.fnUntraced(function* (options: Options): Effect.fn.Re
     get: (id) => send({ method: "GET", path: `/v1/databases/${id}` }),
     list: ({ cursor, limit }) => {
       const query = new URLSearchParams({ limit: String(limit), ...(cursor === undefined ? {} : { cursor }) })
-      return send({ method: "GET", path: `/v1/databases?${query}` })
+      return send({ method: "GET", path: `/v1/databases?${query.toString()}` })
     }
   }
 })

@@ -49,14 +49,29 @@ export const make = ({ audit, client, lookup, tenants }: Parts) => {
       return yield* lookup.understood(patched.success)
     })
 
+  /** The record as it is known to be; that it is not there is asked of the API server. */
+  const standing = Effect.fnUntraced(function* ({
+    metadata
+  }: Database): Effect.fn.Return<Option.Option<Database>, Problem> {
+    const isIt = (other: Database) => other.metadata.uid === metadata.uid
+    const known = Option.filter(yield* lookup.known(metadata.name), isIt)
+    return Option.isSome(known) ? known : Option.filter(yield* lookup.fresh(metadata.name), isIt)
+  })
+
   return Effect.fn("Requests.remove")(function* (id: Id, waitSeconds: number) {
     const record = yield* requested(id)
-    const look = Effect.map(tenants.latest(record), (current) =>
-      closedPhases.has(Views.phaseOf(current))
-        ? Option.some<Outcome<Api.Summary>>({ _tag: "Done", isNew: false, database: Views.summaryOf(current) })
+    const { name } = record.metadata
+    const look = Effect.map(standing(record), (current) => {
+      // What never had a place has nothing to be kept, and goes at once.
+      const database: Api.Summary = Option.match(current, {
+        onNone: () => ({ ...Views.summaryOf(record), phase: "Dropping" }),
+        onSome: Views.summaryOf
+      })
+      return closedPhases.has(database.phase)
+        ? Option.some<Outcome<Api.Summary>>({ _tag: "Done", isNew: false, database })
         : Option.none()
-    )
-    const outcome = yield* tenants.within(record.metadata.name, waitSeconds, look)
+    })
+    const outcome = yield* tenants.within(name, waitSeconds, look)
     return Option.isSome(outcome) ? outcome.value : pending(yield* tenants.latest(record))
   })
 }

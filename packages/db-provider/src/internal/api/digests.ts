@@ -26,7 +26,9 @@ interface Seen {
 
 /** People make it with `sha256sum`, in either case, and with the end of a line. */
 const digestOf = (data: Data, key: string): Option.Option<Buffer> => {
-  const text = Buffer.from(data[key] ?? "", "base64").toString("latin1").trim()
+  const text = Buffer.from(data[key] ?? "", "base64")
+    .toString("latin1")
+    .trim()
   return /^[0-9a-f]{64}$/iu.test(text) ? Option.some(Buffer.from(text, "hex")) : Option.none()
 }
 

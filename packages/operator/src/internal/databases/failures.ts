@@ -39,23 +39,16 @@ const tokenRefused = ({ endpoint, key, namespace, secret }: Place, why: string) 
 const refusal = ({ database, place }: About, error: Refused): Disposition.ProvisionError => {
   const { endpoint, secret } = place
   const why = error.message
-  switch (error.code) {
-    case "unauthorized":
-      return askedAgain(place, tokenRefused(place, why))
-    case "consumer_disabled":
-      return askedAgain(place, Reasons.consumer_disabled({ endpoint, secret }, { why }))
-    case "quota_exceeded":
-      return askedAgain(place, Reasons.quota_exceeded({ endpoint }, { why }))
-    case "being_deleted":
-      return askedAgain(place, Reasons.being_deleted({ endpoint, database }, { why }))
-    default: {
-      const request = named(error.requestId)
-      const code = named(error.code)
-      if (error.code === "internal") return Reasons.failing({ endpoint, request }, patience(error))
-      if (error.retryable) return Reasons.busy({ endpoint, code }, patience(error))
-      return askedAgain(place, Reasons.refused({ endpoint, request, database, code }, { why }))
-    }
-  }
+  const code = named(error.code)
+  const request = named(error.requestId)
+  if (error.code === "unauthorized") return askedAgain(place, tokenRefused(place, why))
+  if (error.code === "consumer_disabled")
+    return askedAgain(place, Reasons.consumer_disabled({ endpoint, secret }, { why }))
+  if (error.code === "quota_exceeded") return askedAgain(place, Reasons.quota_exceeded({ endpoint }, { why }))
+  if (error.code === "being_deleted") return askedAgain(place, Reasons.being_deleted({ endpoint, database }, { why }))
+  if (error.code === "internal") return Reasons.failing({ endpoint, request }, patience(error))
+  if (error.retryable) return Reasons.busy({ endpoint, code }, patience(error))
+  return askedAgain(place, Reasons.refused({ endpoint, request, database, code }, { why }))
 }
 
 /** The failure of a call as a pass says it. */
