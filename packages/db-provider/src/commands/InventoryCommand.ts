@@ -184,11 +184,21 @@ const shards = Effect.fnUntraced(function* ({ shard }: Given) {
 const inventory = Effect.fn("InventoryCommand")(function* (given: Given) {
   if (!given.adopt && (Option.isSome(given.from) || given.resetPasswords))
     return yield* new givenShard.UsageError({ problem: "--from and --reset-passwords go with --adopt" })
-  const fits = yield* Effect.forEach(yield* shards(given), (shard) => ofShard(given, shard))
-  return fits.every((each) => each)
+  // After a disaster that took one shard, the others have to be told all the same.
+  const codes = yield* Effect.forEach(yield* shards(given), (shard) =>
+    ofShard(given, shard).pipe(
+      Effect.map((fits) => (fits ? 0 : 1)),
+      Effect.catchTag("ShardNotAsked", notAsked)
+    )
+  )
+  return Math.max(0, ...codes)
 })
 
-const failed = new CommandLine.CommandFailed({ code: 1 })
+const notAsked = ({ message }: ShardNotAsked) =>
+  Effect.sync(() => {
+    process.stderr.write(`berth-db-provider: ${message}\n`)
+    return 2
+  })
 
 /**
  * The subcommand.
@@ -201,7 +211,7 @@ export const command = Command.make("inventory", flags, ({ context, kubeconfig, 
     Effect.provide(Client.layerDetected({ context, kubeconfig })),
     Effect.provide(Connector.layer()),
     CommandLine.toExit("berth-db-provider", () => 2),
-    Effect.flatMap((fits) => (fits ? Effect.void : Effect.fail(failed))),
+    Effect.flatMap((code) => (code === 0 ? Effect.void : Effect.fail(new CommandLine.CommandFailed({ code })))),
     CommandLine.interruptedIsFailed
   )
 ).pipe(
