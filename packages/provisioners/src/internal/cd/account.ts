@@ -73,7 +73,7 @@ export const isLost = Effect.fnUntraced(function* ({
   if (account === undefined) return false
   const client = yield* Client.Client
   const live = yield* Ensured.read(client, Builtin.Namespace, { name: namespace })
-  return live === undefined
+  return live === undefined || live.metadata.deletionTimestamp !== undefined
 })
 
 /** The same as `ensure`, where the account can still be had. */
