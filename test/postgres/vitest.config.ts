@@ -1,0 +1,5 @@
+import { defineConfig } from "vitest/config"
+import base from "../../vitest.config.ts"
+
+/** `npm run test:postgres`: the database provider, most of whose tests work on PostgreSQL servers of their own. */
+export default defineConfig({ ...base, test: { ...base.test, include: ["packages/db-provider/test/**/*.test.ts"] } })
