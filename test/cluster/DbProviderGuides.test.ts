@@ -7,6 +7,7 @@ import { Client } from "@berth/kube/Client"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import type * as ResourceType from "@berth/kube/ResourceType"
 import * as Crds from "@berth/db-provider/Crds"
+import { Consumer } from "@berth/db-provider/Consumer"
 import { Database } from "@berth/db-provider/Database"
 import { Shard } from "@berth/db-provider/Shard"
 import * as Await from "@berth/testing/Await"
@@ -61,6 +62,7 @@ const cleanup = Effect.gen(function* () {
   )
   yield* freed(Database, { namespace })
   yield* freed(Shard, {})
+  yield* freed(Consumer, {})
   yield* freed(Builtin.Secret, { namespace })
   yield* Effect.forEach(Crds.all, ({ metadata }) => gone(Builtin.CustomResourceDefinition, metadata.name))
   yield* gone(Builtin.Namespace, namespace)
