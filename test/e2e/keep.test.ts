@@ -128,6 +128,6 @@ describe("npm run quickstart -- --keep", () => {
         assert.isTrue(quickstart.output().endsWith(`Stopped. Everything is removed, but the operator's log, ${log}.\n`))
         yield* quickstart.gone("5 seconds")
       }),
-    110_000
+    300_000
   )
 })

@@ -130,7 +130,7 @@ describe.skipIf(!isThere)("kubectl", () => {
         yield* expect(["wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/talker"], /condition met/u)
         yield* expect(["logs", "talker"], /^good morning\n$/u)
       }).pipe(Effect.scoped, Effect.provide(Layer.provideMerge(PodRunner.layer(), Cluster.embeddedWithClient()))),
-    60_000
+    180_000
   )
 
   it.live(
@@ -148,7 +148,7 @@ describe.skipIf(!isThere)("kubectl", () => {
         assert.match(refused, /unknown format - accepted media types include: application\/json/u)
         assert.match(applied, /deployment\.apps\/web created/u)
       }).pipe(Effect.scoped, Effect.provide(Cluster.embedded())),
-    60_000
+    180_000
   )
 
   it.live(
@@ -167,6 +167,6 @@ describe.skipIf(!isThere)("kubectl", () => {
         assert.match(said, /spec\.providerRef\.name/u)
         assert.match(said, /spec\.maxConsumers/u)
       }).pipe(Effect.scoped, Effect.provide(Cluster.embedded())),
-    60_000
+    180_000
   )
 })

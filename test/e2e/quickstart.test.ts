@@ -7,7 +7,7 @@ import * as Terminal from "../../examples/quickstart/test/support/terminal.ts"
 import * as Quickstart from "./support/quickstart.ts"
 
 /** Slow machines, and the other tests beside it, need their time. */
-const patience = 110_000
+const patience = 300_000
 /** What ends by itself has ended when npm has; only shells that wait for a pipe's end need a moment. */
 const moment = "5 seconds"
 

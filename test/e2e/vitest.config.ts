@@ -9,6 +9,6 @@ export default defineConfig({
     include: ["test/e2e/**/*.test.ts", "packages/db-provider/test/ApiFuzz.test.ts"],
     env: { BERTH_FUZZ_COUNT: "10000" },
     globalSetup: ["test/e2e/setup.ts"],
-    testTimeout: 120_000
+    testTimeout: 300_000
   }
 })
