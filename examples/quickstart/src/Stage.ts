@@ -1,4 +1,5 @@
 /** What the story needs: a Kubernetes API, something that runs Jobs, and a PostgreSQL. All of it goes when the scope closes. */
+import * as KubeError from "@berth/kube/KubeError"
 import * as Builtin from "@berth/kube/Builtin"
 import * as ProviderCrds from "@berth/db-provider/Crds"
 import { Client } from "@berth/kube/Client"
@@ -64,11 +65,7 @@ export const refuseInstalled = Effect.fn("Stage.refuseInstalled")(function* () {
     ({ metadata: { name } }) => [Builtin.CustomResourceDefinition, "kind", name] as const
   )
   for (const [type, what, name] of [...namespaces, ...kinds]) {
-    const found = yield* Effect.catchTag(
-      Effect.asSome(client.get<KubeObject>(type, { name })),
-      "NotFound",
-      () => Effect.succeedNone
-    )
+    const found = yield* KubeError.orNone(client.get<KubeObject>(type, { name }))
     if (Option.isSome(found)) {
       const named = { what: `${what} ${name}` }
       return yield* isMarked(found.value) ? new LeftFromEarlier(named) : new AlreadyInstalled(named)

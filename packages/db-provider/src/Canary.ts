@@ -15,7 +15,6 @@ import { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Option, Redacted } from "effect"
-import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
 import * as Registry from "./Registry.ts"
 import { Settings } from "./Settings.ts"
@@ -93,7 +92,9 @@ const tenantOf = (server: ShardServer.ShardServer, name: string): Effect.Effect<
 const kept = Effect.fnUntraced(function* (shard: string): Effect.fn.Return<Kept, ProvisionError, Client | Settings> {
   const { releaseNamespace: namespace } = yield* Settings
   const secret = Names.canary(shard)
-  const found = yield* orNone(Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace })))
+  const found = yield* KubeFailure.orNone(
+    Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace }))
+  )
   if (Option.isSome(found)) {
     const [name, password] = ["name", "password"].map((key) => decoded(found.value, key))
     if (name === undefined || password === undefined || !Names.isTenant(name) || password === "") {
@@ -143,5 +144,5 @@ export const forget = Effect.fn("Canary.forget")(function* (
 ): Effect.fn.Return<void, ProvisionError, Client | Settings> {
   const { releaseNamespace: namespace } = yield* Settings
   const secret = { name: Names.canary(shard), namespace }
-  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, secret)))
+  yield* KubeFailure.orNone(Client.use((client) => client.delete(Builtin.Secret, secret)))
 })

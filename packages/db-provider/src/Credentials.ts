@@ -78,11 +78,7 @@ export const read = Effect.fn("Credentials.read")(function* (
 
 const get = Effect.fnUntraced(function* (databaseName: string, namespace: string) {
   const name = Names.credentials(databaseName)
-  const found = yield* Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone),
-    KubeFailure.classified
-  )
+  const found = yield* Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(KubeFailure.orNone)
   const isForeign = Option.exists(
     found,
     (secret) => secret.metadata.annotations?.[tenantAnnotation] !== databaseName || decoded(secret) === ""

@@ -10,6 +10,7 @@
  *
  * @since 0.1.0
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type { Ref } from "@berth/kube/KubeObject"
@@ -27,7 +28,6 @@ import {
   Stream
 } from "effect"
 import { Connector } from "./Connector.ts"
-import { orNone } from "./internal/request.ts"
 import { ofName } from "./internal/shown.ts"
 import { Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
     const seen = Option.getOrUndefined(yield* records.secret(name))?.metadata.resourceVersion
     const known = passwords.get(place)
     if (known !== undefined && known.version === seen) return known.password
-    const secret = yield* orNone(Client.use((client) => client.get(Builtin.Secret, { name, namespace })))
+    const secret = yield* KubeFailure.orNone(Client.use((client) => client.get(Builtin.Secret, { name, namespace })))
     const encoded = Option.getOrUndefined(secret)?.data?.[key] ?? ""
     if (Option.isNone(secret) || encoded === "") {
       passwords.delete(place)

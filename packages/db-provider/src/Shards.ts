@@ -10,6 +10,7 @@
  *
  * @since 0.1.0
  */
+import * as Conditions from "@berth/kube/Conditions"
 import type { Caches } from "@berth/kube/Caches"
 import type { Change } from "@berth/kube/Change"
 import { Client } from "@berth/kube/Client"
@@ -26,7 +27,6 @@ import type { Audit } from "./Audit.ts"
 import * as Canary from "./Canary.ts"
 import { Database } from "./Database.ts"
 import * as ledgers from "./internal/ledgers.ts"
-import * as own from "./internal/ownConditions.ts"
 import * as rounds from "./internal/rounds.ts"
 import * as checks from "./internal/shards/checks.ts"
 import * as inventory from "./internal/shards/inventory.ts"
@@ -161,7 +161,7 @@ const isDue = Effect.fnUntraced(function* ({ metadata }: Shard, memory: memories
 
 const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
   const checked = yield* checks.run(shard, memory)
-  yield* own.publish(Shard, shard, checked.conditions, fieldManager)
+  yield* KubeFailure.classified(Conditions.apply(Shard, shard, checked.conditions, fieldManager))
   return checked
 })
 

@@ -16,7 +16,7 @@ import { Deferred, Effect, Exit, Option, Result } from "effect"
 import * as Builtin from "./Builtin.ts"
 import { Client } from "./Client.ts"
 import * as Gathering from "./internal/gathering.ts"
-import type * as KubeError from "./KubeError.ts"
+import * as KubeError from "./KubeError.ts"
 import * as KubeObjects from "./KubeObject.ts"
 
 /**
@@ -239,10 +239,7 @@ export const remove = Effect.fnUntraced(function* (
 })
 
 const get = ({ name, namespace }: Place) =>
-  Client.use((client) => client.get(Builtin.ConfigMap, { name, namespace })).pipe(
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
-  )
+  Client.use((client) => client.get(Builtin.ConfigMap, { name, namespace })).pipe(KubeError.orNone)
 
 const write = Effect.fnUntraced(function* (
   { labels, place: { name, namespace } }: Job,

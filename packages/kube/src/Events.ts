@@ -25,6 +25,7 @@ import * as Sender from "./internal/events/sender.ts"
 import { microTime } from "./internal/microTime.ts"
 import type { KubeObject } from "./KubeObject.ts"
 import * as Metrics from "./Metrics.ts"
+import * as ResourceTypes from "./ResourceType.ts"
 
 /**
  * What is told about one object.
@@ -181,6 +182,21 @@ export const recordIfAny = (report: Report): Effect.Effect<void> =>
     Effect.serviceOption(Recorder),
     Option.match({ onNone: () => Effect.void, onSome: (recorder) => recorder.record(report) })
   )
+
+/**
+ * A decoded object, as a {@link Report} names it.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const regarding = (
+  type: ResourceTypes.ResourceType,
+  { name, namespace, uid }: { readonly name: string; readonly namespace?: string; readonly uid: string }
+): KubeObject => ({
+  apiVersion: ResourceTypes.apiVersion(type),
+  kind: type.kind,
+  metadata: { name, uid, ...(namespace === undefined ? {} : { namespace }) }
+})
 
 /**
  * What a recorder asks of the API server: `namespace` is that of the objects which it reports of. Absent: all of them.

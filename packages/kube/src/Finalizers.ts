@@ -7,9 +7,9 @@
  *
  * @since 0.1.0
  */
+import * as KubeError from "./KubeError.ts"
 import { Effect, Option } from "effect"
 import { Client, type Patch } from "./Client.ts"
-import type { Conflict, Invalid, KubeError } from "./KubeError.ts"
 import { type KubeObject, ref } from "./KubeObject.ts"
 import type { ResourceType } from "./ResourceType.ts"
 
@@ -58,18 +58,16 @@ const removal = (object: KubeObject, finalizer: Finalizer): Patch => {
 }
 
 /** What the API server says when a test of a patch fails, or somebody wrote in between. */
-const isLost = (error: KubeError): error is Conflict | Invalid => error._tag === "Conflict" || error._tag === "Invalid"
+const isLost = (error: KubeError.KubeError): error is KubeError.Conflict | KubeError.Invalid =>
+  error._tag === "Conflict" || error._tag === "Invalid"
 
 const read = <O extends KubeObject>(
   type: ResourceType<O>,
   object: O
-): Effect.Effect<Option.Option<O>, KubeError, Client> =>
+): Effect.Effect<Option.Option<O>, KubeError.KubeError, Client> =>
   Effect.gen(function* () {
     const client = yield* Client
-    const fresh = yield* client.get(type, ref(object)).pipe(
-      Effect.asSome,
-      Effect.catchTag("NotFound", () => Effect.succeedNone)
-    )
+    const fresh = yield* client.get(type, ref(object)).pipe(KubeError.orNone)
     return Option.filter(fresh, (found) => isSame(found, object.metadata.uid))
   })
 
@@ -79,14 +77,13 @@ const settle = <O extends KubeObject>(
   object: O,
   done: (object: O) => boolean,
   change: (object: O) => Patch
-): Effect.Effect<Option.Option<O>, KubeError, Client> =>
+): Effect.Effect<Option.Option<O>, KubeError.KubeError, Client> =>
   Effect.gen(function* () {
     const client = yield* Client
-    const attempt = (current: O, left: number): Effect.Effect<Option.Option<O>, KubeError, Client> => {
+    const attempt = (current: O, left: number): Effect.Effect<Option.Option<O>, KubeError.KubeError, Client> => {
       if (done(current)) return Effect.succeedSome(current)
       return client.patch(type, ref(current), change(current)).pipe(
-        Effect.asSome,
-        Effect.catchTag("NotFound", () => Effect.succeedNone),
+        KubeError.orNone,
         Effect.catchIf(
           (error) => isLost(error) && left > 1,
           () =>

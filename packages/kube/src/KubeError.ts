@@ -7,7 +7,7 @@
  *
  * @since 0.1.0
  */
-import { Data } from "effect"
+import { Data, Effect, type Option, Predicate } from "effect"
 
 /**
  * The request that failed: enough to find it, nothing that is secret.
@@ -213,3 +213,26 @@ export type KubeError =
   | Timeout
   | Unreachable
   | ServerError
+
+/**
+ * None where a request fails with {@link NotFound}; whatever else it fails with stays.
+ *
+ * **Example** (A ConfigMap that need not be there)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import { Client } from "@berth/kube/Client"
+ * import * as KubeError from "@berth/kube/KubeError"
+ *
+ * export const settings = Client.use((client) =>
+ *   KubeError.orNone(client.get(Builtin.ConfigMap, { name: "settings", namespace: "shop" }))
+ * )
+ * ```
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const orNone = <A, E, R>(request: Effect.Effect<A, E | NotFound, R>): Effect.Effect<Option.Option<A>, E, R> =>
+  Effect.catch(Effect.asSome(request), (error) => (isNotFound(error) ? Effect.succeedNone : Effect.fail(error)))
+
+/** By its tag: a program may have two copies of this package. */
+const isNotFound = (error: unknown): error is NotFound => Predicate.isTagged(error, "NotFound")

@@ -13,7 +13,7 @@
  *
  * @since 0.1.0
  */
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import { Effect, Match, Option } from "effect"
 import * as Disposition from "./Disposition.ts"
 import * as Identifier from "./Identifier.ts"
@@ -195,3 +195,13 @@ export const classified = <A, R>(
   self: Effect.Effect<A, Disposition.ProvisionError | KubeError.KubeError, R>
 ): Effect.Effect<A, Disposition.ProvisionError, R> =>
   Effect.mapError(self, (error) => (Disposition.isProvisionError(error) ? error : classify(error)))
+
+/**
+ * None where a request fails since the object is not there; whatever else it fails with is {@link classified}.
+ *
+ * @category combinators
+ * @since 0.1.0
+ */
+export const orNone = <A, R>(
+  request: Effect.Effect<A, KubeError.KubeError, R>
+): Effect.Effect<Option.Option<A>, Disposition.ProvisionError, R> => classified(KubeError.orNone(request))

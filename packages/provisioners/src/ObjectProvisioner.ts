@@ -20,7 +20,7 @@
  */
 import * as Access from "@berth/kube/Access"
 import * as Client from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import type { Draft, KubeObject, Ref } from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import { Effect, Option } from "effect"
@@ -164,9 +164,7 @@ const leaving = <O extends KubeObject>({ resource }: Target<O>, object: O): Disp
 }
 
 const read = <O extends KubeObject>({ ref, type }: Target<O>) =>
-  Client.Client.use((client) =>
-    Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
-  )
+  Client.Client.use((client) => KubeError.orNone(client.get(type, ref)))
 
 /** A Conflict is a successor under the same name: what was to be deleted is gone. */
 const remove = <O extends KubeObject>({ propagationPolicy, ref, type }: Target<O>, { metadata }: O) =>

@@ -24,7 +24,6 @@ import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
-import { orNone } from "./internal/request.ts"
 import * as stuck from "./internal/slices/stuck.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Names from "./Names.ts"
@@ -188,7 +187,7 @@ const holders = (uid: string, namespace: string): Effect.Effect<ReadonlyArray<st
 
 type Read = (ref: Ref) => Effect.Effect<Option.Option<Kind.Raw<typeof SharedComponent>>, ProvisionError, Client>
 
-const plainly: Read = (ref) => orNone(Client.use((client) => client.get(SharedComponent, ref)))
+const plainly: Read = (ref) => KubeFailure.orNone(Client.use((client) => client.get(SharedComponent, ref)))
 
 /** The shared component as the API server has it now. */
 const present = Effect.fnUntraced(function* (slice: Slice, read: Read = plainly) {

@@ -8,12 +8,12 @@
  *
  * @since 0.1.0
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, Option } from "effect"
 import * as exactSecret from "./internal/exactSecret.ts"
-import { orNone } from "./internal/request.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as Names from "./Names.ts"
 import { environmentUidLabel, type Consumer } from "./Records.ts"
@@ -62,10 +62,10 @@ export const remove = Effect.fn("BindingCopy.remove")(function* (
   target: Target
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const client = yield* Client
-  const found = yield* orNone(client.get(Builtin.Secret, refOf(target)))
+  const found = yield* KubeFailure.orNone(client.get(Builtin.Secret, refOf(target)))
   if (Option.isNone(found) || found.value.metadata.annotations?.[manifest.annotations.slice] !== target.uid) return
   const preconditions = { uid: found.value.metadata.uid }
-  yield* orNone(client.delete(Builtin.Secret, refOf(target), { preconditions }))
+  yield* KubeFailure.orNone(client.delete(Builtin.Secret, refOf(target), { preconditions }))
 })
 
 const refOf = ({ consumer }: Target) => ({ name: Names.binding(consumer.component), namespace: consumer.namespace })

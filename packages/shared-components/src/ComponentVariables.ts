@@ -22,7 +22,6 @@ import type { Environment } from "./Environment.ts"
 import type { Component } from "./EnvironmentTemplate.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
 import * as exactSecret from "./internal/exactSecret.ts"
-import { orNone } from "./internal/request.ts"
 import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { componentLabel, environmentUidLabel, Records } from "./Records.ts"
@@ -170,7 +169,9 @@ export const removeOthers = Effect.fn("ComponentVariables.removeOthers")(functio
   yield* Effect.forEach(
     left,
     (secret) =>
-      orNone(client.delete(Builtin.Secret, KubeObjects.ref(secret), { preconditions: { uid: secret.metadata.uid } })),
+      KubeFailure.orNone(
+        client.delete(Builtin.Secret, KubeObjects.ref(secret), { preconditions: { uid: secret.metadata.uid } })
+      ),
     { discard: true }
   )
 })

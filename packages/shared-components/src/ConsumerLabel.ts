@@ -6,11 +6,11 @@
  *
  * @since 0.1.0
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, Option } from "effect"
-import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
 
 /**
@@ -67,4 +67,4 @@ export const write = (
           { name: namespace },
           { type: "merge", patch: { metadata: { labels: changes } } }
         )
-      ).pipe(orNone, Effect.map(Option.isSome))
+      ).pipe(KubeFailure.orNone, Effect.map(Option.isSome))

@@ -9,6 +9,7 @@
  *
  * @since 0.1.0
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type * as Kind from "@berth/kube/Kind"
@@ -21,7 +22,6 @@ import * as BindingCopy from "./BindingCopy.ts"
 import * as ConsumerLabel from "./ConsumerLabel.ts"
 import { Environment } from "./Environment.ts"
 import { EnvironmentTemplate } from "./EnvironmentTemplate.ts"
-import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
 import { consumerOf, Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -174,7 +174,7 @@ const isAlive = Effect.fnUntraced(function* (slice: Slice) {
   const { name, uid } = consumerOf(slice)
   const known = yield* Effect.flatMap(Records, (records) => records.environment({ name, namespace }))
   if (Option.exists(known, ({ metadata }) => metadata.uid === uid)) return true
-  const found = yield* orNone(Client.use((client) => client.get(Environment, { name, namespace })))
+  const found = yield* KubeFailure.orNone(Client.use((client) => client.get(Environment, { name, namespace })))
   return Option.exists(found, ({ metadata }) => metadata.uid === uid)
 })
 
@@ -235,7 +235,7 @@ const hasComponent = Effect.fnUntraced(function* (
   sharedComponent: string
 ) {
   const { managementNamespace: namespace } = yield* Settings
-  const template = yield* orNone(
+  const template = yield* KubeFailure.orNone(
     Client.use((client) => client.get(EnvironmentTemplate, { name: spec.templateRef.name, namespace }))
   )
   return Option.exists(template, (found) =>

@@ -14,13 +14,13 @@ import type { Caches } from "@berth/kube/Caches"
 import { Client } from "@berth/kube/Client"
 import * as Controller from "@berth/kube/Controller"
 import type * as Kind from "@berth/kube/Kind"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import type { Ref } from "@berth/kube/KubeObject"
 import * as Requeue from "@berth/kube/Requeue"
 import * as Watch from "@berth/kube/Watch"
 import { Clock, Duration, Effect, Option } from "effect"
 import { Environment } from "./Environment.ts"
-import * as events from "./internal/events.ts"
+import * as Events from "@berth/kube/Events"
 import { isPaused } from "./internal/paused.ts"
 import { Records } from "./Records.ts"
 
@@ -68,7 +68,7 @@ const noticeMs = ({ metadata, status }: Raw): number => {
 }
 
 const warn = (environment: Raw) =>
-  events.report({
+  Events.recordIfAny({
     regarding: environment,
     type: "Warning",
     reason: "Expiring",
@@ -101,17 +101,13 @@ export const look = Effect.fn("EnvironmentExpiry.look")(function* (
   const early = Date.parse(known.value.status.expiresAt) - nowMs
   if (early > 0) return yield* wait(known.value, early)
   const client = yield* Client
-  const found = yield* Effect.catchTag(
-    Effect.asSome(client.get(Environment, ref)),
-    "NotFound",
-    () => Effect.succeedNone
-  )
+  const found = yield* KubeError.orNone(client.get(Environment, ref))
   if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) return Requeue.none
   const left = leftMs(found.value, nowMs)
   if (left === undefined || isPaused(found.value)) return Requeue.after("1 minute")
   if (left > 0) return Requeue.after(Duration.millis(left))
   yield* Effect.logInfo("the environment has lived for its ttl and is deleted", ref)
-  yield* events.report({
+  yield* Events.recordIfAny({
     regarding: found.value,
     type: "Normal",
     reason: "Expired",

@@ -34,7 +34,7 @@ import type { Component } from "./EnvironmentTemplate.ts"
 import * as blueprints from "./internal/environments/blueprint.ts"
 import * as lateness from "./internal/environments/lateness.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
-import * as events from "./internal/events.ts"
+import * as Events from "@berth/kube/Events"
 import * as held from "./internal/held.ts"
 import * as Names from "./Names.ts"
 import * as Readiness from "./Readiness.ts"
@@ -372,8 +372,8 @@ const letGo = Effect.fnUntraced(function* ({ metadata }: Environment, slices: Re
     uid: metadata.uid,
     slices: names
   })
-  yield* events.report({
-    regarding: events.regarding(Environment, metadata),
+  yield* Events.recordIfAny({
+    regarding: Events.regarding(Environment, metadata),
     type: "Warning",
     reason: "ForcedCleanup",
     action: "LetGo",

@@ -13,7 +13,6 @@ import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
-import { orNone } from "./internal/request.ts"
 import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { sharedComponentUidLabel } from "./Records.ts"
@@ -117,7 +116,7 @@ export const backUp = Effect.fn("Instance.backUp")(function* (
   const { managementNamespace: namespace } = yield* Settings
   const client = yield* Client
   const ref = { name: backupOf(sharedComponent, secret), namespace }
-  const kept = yield* orNone(client.get(Builtin.Secret, ref))
+  const kept = yield* KubeFailure.orNone(client.get(Builtin.Secret, ref))
   const data = secretData.encoded(values)
   if (Option.isSome(kept) && sameData(kept.value.data ?? {}, data)) return
   const mark = { [sharedComponentUidLabel]: sharedComponent.uid }
@@ -142,7 +141,7 @@ export const readBackup = Effect.fn("Instance.readBackup")(function* (
 ): Effect.fn.Return<Option.Option<Values>, ProvisionError, Client | Settings> {
   const { managementNamespace: namespace } = yield* Settings
   const ref = { name: backupOf(sharedComponent, secret), namespace }
-  const kept = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
+  const kept = yield* KubeFailure.orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
   return Option.map(kept, secretData.decoded)
 })
 
@@ -164,7 +163,7 @@ export const removeBackup = Effect.fn("Instance.removeBackup")(function* (
   yield* Effect.forEach(
     copies,
     ({ metadata: { name, uid } }) =>
-      orNone(client.delete(Builtin.Secret, { name, namespace }, { preconditions: { uid } })),
+      KubeFailure.orNone(client.delete(Builtin.Secret, { name, namespace }, { preconditions: { uid } })),
     { discard: true }
   )
 })

@@ -20,7 +20,6 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
 import * as chance from "./internal/chance.ts"
-import { orNone } from "./internal/request.ts"
 import * as secretData from "./internal/slices/secretData.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
 import type { SharedComponentProvider } from "./SharedComponentProvider.ts"
@@ -102,7 +101,9 @@ export const add = Effect.fn("InstanceSecrets.add")(function* (
   { namespace, secret }: Instance.Reference,
   more: Instance.Values
 ): Effect.fn.Return<void, ProvisionError, Client | Settings> {
-  const found = yield* orNone(Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace })))
+  const found = yield* KubeFailure.orNone(
+    Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace }))
+  )
   const present = Option.match(found, { onNone: () => ({}), onSome: secretData.decoded })
   yield* write(shared, { namespace, secret }, found, { ...present, ...more })
 })
@@ -140,7 +141,7 @@ export const remove = Effect.fn("InstanceSecrets.remove")(function* (
 ): Effect.fn.Return<void, ProvisionError, Client> {
   const client = yield* Client
   const ref = { name: secret, namespace }
-  const found = yield* orNone(client.get(Builtin.Secret, ref))
+  const found = yield* KubeFailure.orNone(client.get(Builtin.Secret, ref))
   if (Option.isNone(found) || found.value.metadata.annotations?.[sharedComponentUidLabel] !== metadata.uid) return
-  yield* orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: found.value.metadata.uid } }))
+  yield* KubeFailure.orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: found.value.metadata.uid } }))
 })

@@ -21,7 +21,6 @@ import { type Component, EnvironmentTemplate } from "./EnvironmentTemplate.ts"
 import * as contexts from "./internal/contexts.ts"
 import * as blueprints from "./internal/environments/blueprint.ts"
 import type { Problem } from "./internal/problem.ts"
-import { orNone } from "./internal/request.ts"
 import * as sources from "./internal/sources.ts"
 import * as world from "./internal/world.ts"
 import * as Names from "./Names.ts"
@@ -102,7 +101,7 @@ const refused = ({ sentence, where }: Problem): Step => ({ action: "refuse", obj
 
 const templateOf = Effect.fnUntraced(function* (name: string) {
   const { managementNamespace: namespace } = yield* Settings
-  const found = yield* orNone(Client.use((client) => client.get(EnvironmentTemplate, { name, namespace })))
+  const found = yield* KubeFailure.orNone(Client.use((client) => client.get(EnvironmentTemplate, { name, namespace })))
   if (Option.isNone(found)) return undefined
   return (yield* Effect.orDie(EnvironmentTemplate.decode(found.value))).spec
 })
@@ -110,7 +109,7 @@ const templateOf = Effect.fnUntraced(function* (name: string) {
 /** Those of the environment of this name, as it is now. */
 const recordsOf = Effect.fnUntraced(function* (name: string) {
   const { managementNamespace: namespace } = yield* Settings
-  const found = yield* orNone(Client.use((client) => client.get(Environment, { name, namespace })))
+  const found = yield* KubeFailure.orNone(Client.use((client) => client.get(Environment, { name, namespace })))
   if (Option.isNone(found)) return []
   const { items } = yield* KubeFailure.classified(Client.use((client) => client.list(Slice, { namespace })))
   return items.filter((each) => consumerOf(each).uid === found.value.metadata.uid && Reservations.isKept(each))

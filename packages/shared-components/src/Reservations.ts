@@ -24,7 +24,6 @@ import { Clock, Effect } from "effect"
 import * as obstacles from "./internal/environments/obstacles.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
 import { isPaused } from "./internal/paused.ts"
-import { orNone } from "./internal/request.ts"
 import * as Names from "./Names.ts"
 import {
   consumerOf,
@@ -236,7 +235,7 @@ export const release = Effect.fn("Reservations.release")(function* (
   if (record.spec.desired !== "Released") yield* patch(record, { spec: { desired: "Released" } })
   if (record.metadata.deletionTimestamp !== undefined) return
   const preconditions = { uid: record.metadata.uid }
-  yield* orNone(Client.use((client) => client.delete(Slice, KubeObjects.ref(record), { preconditions })))
+  yield* KubeFailure.orNone(Client.use((client) => client.delete(Slice, KubeObjects.ref(record), { preconditions })))
 })
 
 const patch = (record: RawSlice, changes: object): Effect.Effect<void, ProvisionError, Client> =>
@@ -245,7 +244,7 @@ const patch = (record: RawSlice, changes: object): Effect.Effect<void, Provision
       type: "merge",
       patch: { metadata: { uid: record.metadata.uid }, ...changes }
     })
-  ).pipe(orNone, Effect.asVoid)
+  ).pipe(KubeFailure.orNone, Effect.asVoid)
 
 const waiting = Effect.fnUntraced(function* (
   record: RawSlice,

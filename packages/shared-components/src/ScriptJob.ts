@@ -24,7 +24,6 @@ import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { DateTime, Effect, Option, Result } from "effect"
-import { orNone } from "./internal/request.ts"
 import * as attempts from "./internal/slices/attempts.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as lastWords from "./internal/slices/lastWords.ts"
@@ -166,12 +165,12 @@ export const stop = Effect.fn("ScriptJob.stop")(function* (
   const client = yield* Client
   const ref = { name: last.name, namespace: target.namespace }
   // A Job that is not the one that was started is not for us to stop.
-  const found = Option.filter(yield* orNone(client.get(Builtin.Job, ref)), (job) => isOf(target, last, job))
+  const found = Option.filter(yield* KubeFailure.orNone(client.get(Builtin.Job, ref)), (job) => isOf(target, last, job))
   if (Option.isSome(found)) {
     const preconditions = { uid: found.value.metadata.uid }
     // In the foreground: the Job goes after its Pod, so that when it is gone nothing runs any more.
     const request = client.delete(Builtin.Job, ref, { preconditions, propagationPolicy: "Foreground" })
-    if (found.value.metadata.deletionTimestamp === undefined) yield* orNone(request)
+    if (found.value.metadata.deletionTimestamp === undefined) yield* KubeFailure.orNone(request)
     return yield* Reasons.stopping({ action: names[target.action] })
   }
   yield* journal.write(attempts.replaced(yield* journal.entries, yield* ended(last, "Lost")))
@@ -196,7 +195,7 @@ export const clear = Effect.fn("ScriptJob.clear")(function* (
       ours,
       ({ metadata }) => {
         const ref = { name: metadata.name, namespace: order.namespace }
-        return orNone(client.delete(type, ref, { preconditions: { uid: metadata.uid } }))
+        return KubeFailure.orNone(client.delete(type, ref, { preconditions: { uid: metadata.uid } }))
       },
       { concurrency: 4, discard: true }
     )
@@ -341,7 +340,7 @@ const observe = Effect.fnUntraced(function* (
   entry: Entry
 ): Effect.fn.Return<Entry, ProvisionError, Client> {
   const client = yield* Client
-  const found = yield* orNone(client.get(Builtin.Job, { name: entry.name, namespace: order.namespace }))
+  const found = yield* KubeFailure.orNone(client.get(Builtin.Job, { name: entry.name, namespace: order.namespace }))
   const job = Option.getOrUndefined(Option.filter(found, (each) => isOf(order, entry, each)))
   const outcome = job === undefined ? "Lost" : outcomeOf(job)
   if (outcome === undefined) {
@@ -371,9 +370,9 @@ const isMarked = ({ sliceUid }: Pick<Order, "sliceUid">, entry: Entry, marks: Ku
 const removeInput = Effect.fnUntraced(function* (order: Order, entry: Entry) {
   const client = yield* Client
   const ref = { name: inputOf(order, entry), namespace: order.namespace }
-  const found = yield* orNone(client.get(Builtin.Secret, ref))
+  const found = yield* KubeFailure.orNone(client.get(Builtin.Secret, ref))
   if (Option.isNone(found) || !isMarked(order, entry, found.value.metadata.annotations)) return
-  yield* orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: found.value.metadata.uid } }))
+  yield* KubeFailure.orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: found.value.metadata.uid } }))
 })
 
 const outcomeOf = ({ status }: Builtin.Job): NonNullable<Entry["outcome"]> | undefined => {

@@ -33,8 +33,6 @@ import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
 import * as InstanceSecrets from "./InstanceSecrets.ts"
 import * as held from "./internal/held.ts"
-import * as ownCondition from "./internal/ownCondition.ts"
-import { orNone } from "./internal/request.ts"
 import * as backends from "./internal/slices/backends.ts"
 import * as behind from "./internal/slices/behind.ts"
 import * as stuck from "./internal/slices/stuck.ts"
@@ -168,7 +166,9 @@ const health = Effect.fnUntraced(function* (
   shared: SharedComponent
 ): Effect.fn.Return<void, ProvisionError, Client | Records> {
   const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
-  yield* ownCondition.publish(SharedComponent, shared, stuck.condition(slices), "berth-slices-healthy")
+  yield* KubeFailure.classified(
+    Conditions.apply(SharedComponent, shared, [stuck.condition(slices)], "berth-slices-healthy")
+  )
 })
 
 // --- Serving
@@ -192,7 +192,7 @@ const serve = Effect.fnUntraced(function* (
   yield* backend.check(shared, provider)
   const slices = yield* Effect.flatMap(Records, (records) => records.slicesOfSharedComponent(shared.metadata.uid))
   const current = yield* behind.condition(shared, provider, slices)
-  yield* ownCondition.publish(SharedComponent, shared, current, "berth-slices-current")
+  yield* KubeFailure.classified(Conditions.apply(SharedComponent, shared, [current], "berth-slices-current"))
 })
 
 const providerOf = Effect.fnUntraced(function* (
@@ -242,9 +242,9 @@ const living = (uid: string, namespace: string) =>
 const dropped = Effect.fnUntraced(function* (type: ResourceType, name: string, namespace: string, uid?: string) {
   const client = yield* Client
   const ref = { name, namespace }
-  const found = yield* orNone(client.get(type, ref))
+  const found = yield* KubeFailure.orNone(client.get(type, ref))
   if (Option.isNone(found)) return
   const { annotations, uid: own } = found.value.metadata
   if (uid !== undefined && annotations?.[Ledger.ownerAnnotation] !== uid) return
-  yield* orNone(client.delete(type, ref, { preconditions: { uid: own } }))
+  yield* KubeFailure.orNone(client.delete(type, ref, { preconditions: { uid: own } }))
 })

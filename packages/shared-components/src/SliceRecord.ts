@@ -13,7 +13,6 @@ import type { Ref as ObjectRef } from "@berth/kube/KubeObject"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Equal, Option, Ref } from "effect"
-import { orNone } from "./internal/request.ts"
 import type { Entry, Journal } from "./ScriptJob.ts"
 import { Slice } from "./Slice.ts"
 
@@ -75,7 +74,7 @@ export const open = Effect.fn("SliceRecord.open")(function* (
   uid: string
 ): Effect.fn.Return<SliceRecord, ProvisionError, Client> {
   const client = yield* Client
-  const found = yield* orNone(client.get(Slice, ref))
+  const found = yield* KubeFailure.orNone(client.get(Slice, ref))
   if (Option.isNone(found) || found.value.metadata.uid !== uid) return yield* Reasons.gone()
   const state = yield* Ref.make(yield* decode(found.value))
 

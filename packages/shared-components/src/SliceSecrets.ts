@@ -23,7 +23,6 @@ import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Option } from "effect"
-import { orNone } from "./internal/request.ts"
 import * as manifest from "./internal/slices/jobManifest.ts"
 import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
@@ -269,7 +268,7 @@ const read = Effect.fnUntraced(function* (
   ref: Ref,
   isMine: IsMine
 ): Effect.fn.Return<Option.Option<Builtin.Secret>, ProvisionError, Client> {
-  const found = yield* orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
+  const found = yield* KubeFailure.orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
   if (Option.isNone(found) || isMine(owner, found.value)) return found
   return yield* Reasons.name_taken({ secret: Option.getOrElse(Identifier.fromString(ref.name), () => unnamed) })
 })
@@ -291,5 +290,7 @@ const remove = Effect.fnUntraced(function* (found: Option.Option<Builtin.Secret>
   if (Option.isNone(found) || found.value.metadata.deletionTimestamp !== undefined) return
   const { name, namespace, uid } = found.value.metadata
   const preconditions = { uid }
-  yield* orNone(Client.use((client) => client.delete(Builtin.Secret, { name, namespace }, { preconditions })))
+  yield* KubeFailure.orNone(
+    Client.use((client) => client.delete(Builtin.Secret, { name, namespace }, { preconditions }))
+  )
 })

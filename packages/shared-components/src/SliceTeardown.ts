@@ -18,7 +18,7 @@ import type { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import { DateTime, Effect, Option } from "effect"
-import * as events from "./internal/events.ts"
+import * as Events from "@berth/kube/Events"
 import * as backends from "./internal/slices/backends.ts"
 import * as orders from "./internal/slices/orders.ts"
 import { Reasons } from "./internal/slices/reasons.ts"
@@ -119,8 +119,8 @@ const abandon = Effect.fnUntraced(function* (record: SliceRecord.SliceRecord, ca
     backend: capsule.backend?.name,
     environment: spec.consumer.name
   })
-  yield* events.report({
-    regarding: events.regarding(Slice, metadata),
+  yield* Events.recordIfAny({
+    regarding: Events.regarding(Slice, metadata),
     type: "Warning",
     reason: "Abandoned",
     action: "Abandon",

@@ -6,6 +6,7 @@
  *
  * @since 0.1.0
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
@@ -16,7 +17,6 @@ import * as BindingCopy from "./BindingCopy.ts"
 import * as BindingRefresh from "./BindingRefresh.ts"
 import * as Capsules from "./Capsules.ts"
 import * as Consumers from "./Consumers.ts"
-import { orNone } from "./internal/request.ts"
 import * as backends from "./internal/slices/backends.ts"
 import * as capsules from "./internal/slices/capsules.ts"
 import * as orders from "./internal/slices/orders.ts"
@@ -169,6 +169,8 @@ const release = Effect.fnUntraced(function* (
   if (spec.desired !== "Released") return
   const { managementNamespace: namespace } = yield* Settings
   const preconditions = { uid: metadata.uid }
-  yield* orNone(Client.use((client) => client.delete(Slice, { name: metadata.name, namespace }, { preconditions })))
+  yield* KubeFailure.orNone(
+    Client.use((client) => client.delete(Slice, { name: metadata.name, namespace }, { preconditions }))
+  )
   return yield* Reasons.releasing()
 })

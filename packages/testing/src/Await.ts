@@ -6,8 +6,8 @@
  *
  * @since 0.1.0
  */
+import * as KubeError from "@berth/kube/KubeError"
 import { Client, type WatchEvent } from "@berth/kube/Client"
-import type { KubeError } from "@berth/kube/KubeError"
 import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import { Effect, Option, Stream } from "effect"
@@ -53,7 +53,7 @@ export const until = <O extends KubeObject>(
   type: ResourceType<O>,
   ref: Ref,
   holds: (object: O) => boolean
-): Effect.Effect<O, KubeError, Client> =>
+): Effect.Effect<O, KubeError.KubeError, Client> =>
   first(
     events(type, ref, undefined).pipe(
       Stream.filter(isThere),
@@ -71,12 +71,11 @@ export const until = <O extends KubeObject>(
  * @category waiting
  * @since 0.1.0
  */
-export const gone: (type: ResourceType, ref: Ref) => Effect.Effect<void, KubeError, Client> = Effect.fnUntraced(
-  function* (type, ref) {
+export const gone: (type: ResourceType, ref: Ref) => Effect.Effect<void, KubeError.KubeError, Client> =
+  Effect.fnUntraced(function* (type, ref) {
     const client = yield* Client
-    const found = yield* Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
+    const found = yield* KubeError.orNone(client.get(type, ref))
     if (Option.isNone(found)) return
     const after = events(type, ref, found.value.metadata.resourceVersion)
     yield* first(Stream.filter(after, ({ _tag }) => _tag === "Deleted"))
-  }
-)
+  })

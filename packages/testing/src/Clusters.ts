@@ -7,11 +7,11 @@
  *
  * @since 0.1.0
  */
+import * as KubeError from "@berth/kube/KubeError"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import type { Crd } from "@berth/kube/Crd"
-import type { KubeError } from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import { Effect, Layer, Option, Schedule, type Scope } from "effect"
@@ -87,7 +87,7 @@ export const unique = (prefix: string): Effect.Effect<string> =>
  * @category resources
  * @since 0.1.0
  */
-export const namespace: Effect.Effect<string, KubeError, Client | Scope.Scope> = Effect.gen(function* () {
+export const namespace: Effect.Effect<string, KubeError.KubeError, Client | Scope.Scope> = Effect.gen(function* () {
   const client = yield* Client
   const name = yield* unique("berth-test")
   yield* Effect.acquireRelease(client.create(Builtin.Namespace, { metadata: { name } }), () =>
@@ -107,8 +107,8 @@ export const namespace: Effect.Effect<string, KubeError, Client | Scope.Scope> =
  * @category resources
  * @since 0.1.0
  */
-export const definition: (crd: Crd) => Effect.Effect<void, KubeError, Client | Scope.Scope> = Effect.fnUntraced(
-  function* (crd) {
+export const definition: (crd: Crd) => Effect.Effect<void, KubeError.KubeError, Client | Scope.Scope> =
+  Effect.fnUntraced(function* (crd) {
     const client = yield* Client
     const ref = { name: crd.metadata.name }
     const type = typeOf(crd)
@@ -131,8 +131,7 @@ export const definition: (crd: Crd) => Effect.Effect<void, KubeError, Client | S
     // Between the acceptance and the first answer for the kind lies a moment, about which no event tells.
     const soon = Schedule.spaced("20 millis")
     yield* Effect.retry(client.list(type), { while: ({ _tag }) => _tag === "NotFound", schedule: soon })
-  }
-)
+  })
 
 const typeOf = ({ spec: { group, names, scope, versions } }: Crd): ResourceType.ResourceType =>
   ResourceType.make({ group, version: versions[0]?.name ?? "", kind: names.kind, plural: names.plural, scope })
@@ -140,11 +139,7 @@ const typeOf = ({ spec: { group, names, scope, versions } }: Crd): ResourceType.
 /** One that is being deleted still serves its kind, and then is gone whatever is applied to it meanwhile. */
 const isThereToStay = Effect.fnUntraced(function* (ref: { readonly name: string }) {
   const client = yield* Client
-  const found = yield* Effect.catchTag(
-    Effect.asSome(client.get(Builtin.CustomResourceDefinition, ref)),
-    "NotFound",
-    () => Effect.succeedNone
-  )
+  const found = yield* KubeError.orNone(client.get(Builtin.CustomResourceDefinition, ref))
   if (Option.isNone(found)) return false
   if (found.value.metadata.deletionTimestamp === undefined) return true
   yield* Await.gone(Builtin.CustomResourceDefinition, ref)

@@ -9,6 +9,7 @@
  *
  * @since 0.1.0
  */
+import * as KubeError from "@berth/kube/KubeError"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
 import * as CommandLine from "@berth/kube/CommandLine"
@@ -137,8 +138,7 @@ const kindIsLeaving = Client.Client.use((client) =>
 const consumer = (name: string) =>
   Client.Client.use((client) => client.get(Consumer, { name })).pipe(
     Effect.flatMap((raw) => Effect.orDie(Consumer.decode(raw))),
-    Effect.asSome,
-    Effect.catchTag("NotFound", () => Effect.succeedNone)
+    KubeError.orNone
   )
 
 /** What is on one shard; adopts where that is asked for, and looks again. Returns whether everything fits. */

@@ -1,7 +1,7 @@
 /** Which objects a pass declared as the user's input, which version of each it read, and who is to be woken when one changes. */
 import { createHash } from "node:crypto"
 import * as Client from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import * as Watch from "@berth/kube/Watch"
@@ -38,7 +38,7 @@ export const read = Effect.fnUntraced(function* <O extends KubeObject.KubeObject
   ref: KubeObject.Ref
 ): Effect.fn.Return<Option.Option<O>, KubeError.KubeError, Client.Client> {
   const client = yield* Client.Client
-  const found = yield* Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone)
+  const found = yield* KubeError.orNone(client.get(type, ref))
   const recorder = yield* Current
   if (recorder?.client === client) {
     recorder.declare({

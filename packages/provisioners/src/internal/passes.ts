@@ -1,7 +1,7 @@
 /** The passes of one manager: which object is served now, what runs for it, and what is remembered of it. */
 import * as Client from "@berth/kube/Client"
 import * as Finalizers from "@berth/kube/Finalizers"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import * as KubeObject from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import { Clock, Duration, Effect, Option, Result, type Schema } from "effect"
@@ -316,11 +316,7 @@ const leave = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>
   const { finalizer, type } = self.plan
   if (!has(cached, finalizer)) return Option.none()
   const client = yield* Client.Client
-  const truth = yield* Effect.catchTag(
-    Effect.asSome(client.get(type, KubeObject.ref(cached))),
-    "NotFound",
-    () => Effect.succeedNone
-  )
+  const truth = yield* KubeError.orNone(client.get(type, KubeObject.ref(cached)))
   const still = Option.filter(truth, (now) => now.metadata.uid === cached.metadata.uid && has(now, finalizer))
   return Option.isSome(still) ? yield* step(self, still.value, "deprovision") : Option.none()
 })

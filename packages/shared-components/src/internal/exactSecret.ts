@@ -4,7 +4,6 @@ import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Equal, Option } from "effect"
-import { orNone } from "./request.ts"
 import * as secretData from "./slices/secretData.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -24,7 +23,7 @@ export const write = Effect.fnUntraced(function* (exact: ExactSecret): Effect.fn
   const client = yield* Client
   const wanted = draft(exact)
   const ref = { name: exact.name, namespace: exact.namespace }
-  const found = yield* orNone(client.get(Builtin.Secret, ref))
+  const found = yield* KubeFailure.orNone(client.get(Builtin.Secret, ref))
   if (Option.isNone(found)) return yield* create(wanted)
   const { metadata } = found.value
   if (isAsWanted(found.value, wanted)) return
@@ -41,7 +40,7 @@ export const write = Effect.fnUntraced(function* (exact: ExactSecret): Effect.fn
   if (updated._tag === "Success") return
   if (updated.failure._tag !== "Invalid") return yield* KubeFailure.classify(updated.failure)
   // Somebody made it immutable, or of another type: neither can be changed, so it is made anew.
-  yield* orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: metadata.uid } }))
+  yield* KubeFailure.orNone(client.delete(Builtin.Secret, ref, { preconditions: { uid: metadata.uid } }))
   return yield* create(wanted)
 })
 

@@ -1,12 +1,12 @@
 /** What is wrong with an object, in a condition of its own: `Valid`, with every problem and its place. */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import type { Client } from "@berth/kube/Client"
-import type * as Conditions from "@berth/kube/Conditions"
+import * as Conditions from "@berth/kube/Conditions"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import { type Effect, Option } from "effect"
 import * as TemplateCheck from "../TemplateCheck.ts"
-import * as ownCondition from "./ownCondition.ts"
 import type { Problem } from "./problem.ts"
 
 /** A status is bounded, and so is what anybody reads. */
@@ -30,7 +30,7 @@ export const publish = (
   subject: Conditions.Subject,
   problems: ReadonlyArray<Problem>
 ): Effect.Effect<void, Disposition.ProvisionError, Client> =>
-  ownCondition.publish(type, subject, conditionOf(problems), "berth-valid")
+  KubeFailure.classified(Conditions.apply(type, subject, [conditionOf(problems)], "berth-valid"))
 
 const unplaced = Identifier.of("spec")
 

@@ -2,11 +2,11 @@
  * What a shared component remembers of its workload, on the object itself, so that it outlives every Secret: written before the chart is
  * deployed for the first time.
  */
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, Equal, Option, Schema } from "effect"
 import { SharedComponent } from "../SharedComponent.ts"
-import { orNone } from "./request.ts"
 
 /** The annotation. Who takes it off has new keys generated where the old ones are lost. */
 export const annotation = "berth.dev/workload"
@@ -34,5 +34,7 @@ export const write = Effect.fnUntraced(function* (
   if (Equal.equals(of(shared), wanted)) return
   const { name, namespace, uid } = shared.metadata
   const patch = { metadata: { uid, annotations: { [annotation]: JSON.stringify(wanted) } } }
-  yield* orNone(Client.use((client) => client.patch(SharedComponent, { name, namespace }, { type: "merge", patch })))
+  yield* KubeFailure.orNone(
+    Client.use((client) => client.patch(SharedComponent, { name, namespace }, { type: "merge", patch }))
+  )
 })

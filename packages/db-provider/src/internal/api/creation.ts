@@ -3,7 +3,7 @@
  * is written without one, and the controllers place it when one has.
  */
 import { Client } from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import { Effect, FiberSet, Option, Result, Schedule, type Scope } from "effect"
 import type * as Api from "../../Api.ts"
 import { Audit } from "../../Audit.ts"
@@ -112,11 +112,7 @@ export const make = Effect.fnUntraced(function* (
   /** Asks until it is known whether the record was written, and keeps its places, or gives them back. */
   const resolve = (books: ReadonlyArray<Ledger.Book>, name: string, databaseName: string) =>
     Effect.gen(function* () {
-      const found = yield* Effect.catchTag(
-        Effect.asSome(client.get(Database, { name, namespace })),
-        "NotFound",
-        () => Effect.succeedNone
-      )
+      const found = yield* KubeError.orNone(client.get(Database, { name, namespace }))
       const isWritten = Option.exists(found, ({ spec }) => spec.databaseName === databaseName)
       yield* given(books, isWritten ? Ledger.settle : Ledger.cancel, databaseName)
     }).pipe(Effect.retry(patience), Effect.ignore)

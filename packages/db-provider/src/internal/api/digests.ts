@@ -2,7 +2,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import type { Client } from "@berth/kube/Client"
 import type { Identifier } from "@berth/kube/Identifier"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import { DateTime, Effect, Option } from "effect"
 import { Consumer } from "../../Consumer.ts"
 import type { Records } from "../../Records.ts"
@@ -52,10 +52,7 @@ export const make = ({
     }
     const before = seen.get(name)
     if (before !== undefined && before.resourceVersion === current.value.metadata.resourceVersion) return before.data
-    const found = yield* client.get(Builtin.Secret, { name, namespace }).pipe(
-      Effect.asSome,
-      Effect.catchTag("NotFound", () => Effect.succeedNone)
-    )
+    const found = yield* client.get(Builtin.Secret, { name, namespace }).pipe(KubeError.orNone)
     if (Option.isNone(found)) return {}
     const { data = {}, metadata } = found.value
     seen.set(name, { resourceVersion: metadata.resourceVersion, data })

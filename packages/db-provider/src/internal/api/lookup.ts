@@ -1,4 +1,5 @@
 /** Records as the API reads them, and what it takes to connect to one. */
+import * as KubeError from "@berth/kube/KubeError"
 import { Client } from "@berth/kube/Client"
 import { Effect, Option } from "effect"
 import type * as Api from "../../Api.ts"
@@ -46,12 +47,7 @@ export const make = ({
     )
 
   const fresh = (name: string) =>
-    client.get(Database, { name, namespace }).pipe(
-      Effect.flatMap(Database.decode),
-      Effect.asSome,
-      Effect.catchTag("NotFound", () => Effect.succeedNone),
-      asProblem
-    )
+    client.get(Database, { name, namespace }).pipe(Effect.flatMap(Database.decode), KubeError.orNone, asProblem)
 
   const shardOf = ({ name, uid }: { readonly name: string; readonly uid: string }) =>
     Effect.gen(function* () {

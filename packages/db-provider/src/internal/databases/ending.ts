@@ -18,7 +18,6 @@ import { Settings } from "../../Settings.ts"
 import * as TenantClosing from "../../TenantClosing.ts"
 import * as TenantDrop from "../../TenantDrop.ts"
 import * as Tombstones from "../../Tombstones.ts"
-import { orNone } from "../request.ts"
 import { tenantOf } from "../tenants.ts"
 import { forget, type Memory } from "./memory.ts"
 import { onShard, type Services } from "./onShard.ts"
@@ -78,7 +77,7 @@ const isSame = (now: Database, { metadata, status }: Database): boolean =>
 /** The cache may not know yet that somebody wants it back: nothing else that is done here cannot be undone. */
 const confirm = Effect.fnUntraced(function* (database: Database): Effect.fn.Return<void, ProvisionError, Client> {
   const { name, namespace } = database.metadata
-  const found = yield* orNone(Client.use((client) => client.get(Database, { name, namespace })))
+  const found = yield* KubeFailure.orNone(Client.use((client) => client.get(Database, { name, namespace })))
   const changed = Reasons.consent_changed({ after: "1 second" })
   if (Option.isNone(found)) return yield* changed
   const now = yield* Effect.mapError(Database.decode(found.value), () => changed)
@@ -146,6 +145,8 @@ const forgotten = ({ metadata }: Database, memory: Memory) => Effect.sync(() => 
 /** Its finalizer keeps it until the passes of a record that is being deleted have seen that nothing is left. */
 const record = Effect.fnUntraced(function* ({ metadata }: Database): Effect.fn.Return<void, ProvisionError, Client> {
   const { name, namespace, uid } = metadata
-  yield* orNone(Client.use((client) => client.delete(Database, { name, namespace }, { preconditions: { uid } })))
+  yield* KubeFailure.orNone(
+    Client.use((client) => client.delete(Database, { name, namespace }, { preconditions: { uid } }))
+  )
   return yield* Reasons.removing({ after: "1 minute" })
 })

@@ -7,7 +7,6 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import { Database } from "../../Database.ts"
 import * as TenantClosing from "../../TenantClosing.ts"
-import * as own from "../ownConditions.ts"
 import { tenantOf } from "../tenants.ts"
 import { onShard, type Services } from "./onShard.ts"
 import { Reasons } from "./reasons.ts"
@@ -33,7 +32,8 @@ export const mark = (database: Database): Effect.Effect<void, ProvisionError, Cl
     message: "The tenant had let others into its database, which is why it is closed."
   })
 
-const publish = (database: Database, input: Conditions.Input) => own.publish(Database, database, [input], fieldManager)
+const publish = (database: Database, input: Conditions.Input) =>
+  KubeFailure.classified(Conditions.apply(Database, database, [input], fieldManager))
 
 /** Keeps it closed, or opens it where that is asked for. */
 export const settle = Effect.fnUntraced(function* (

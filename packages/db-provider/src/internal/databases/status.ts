@@ -11,7 +11,6 @@ import { Database, type Phase } from "../../Database.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import type { Records } from "../../Records.ts"
 import { gracePeriod, Shard } from "../../Shard.ts"
-import * as own from "../ownConditions.ts"
 import { shardOf } from "./onShard.ts"
 import { Reasons } from "./reasons.ts"
 
@@ -106,7 +105,7 @@ const failedDrop = ({ status }: Database, next: Progress, outcome: Manager.Outco
 const tellHeld = Effect.fnUntraced(function* (database: Database) {
   yield* Audit.record({ event: "database.held", ...AuditEvent.subjectOf(database) })
   yield* Events.recordIfAny({
-    regarding: own.regarding(Database, database.metadata),
+    regarding: Events.regarding(Database, database.metadata),
     type: "Warning",
     reason: "Held",
     action: "Delete",

@@ -1,5 +1,6 @@
 /** Looks at databases that were given to their tenants: nothing of them is changed, what is not as it was made is said. */
-import type * as Conditions from "@berth/kube/Conditions"
+import * as KubeFailure from "@berth/provisioners/KubeFailure"
+import * as Conditions from "@berth/kube/Conditions"
 import * as Events from "@berth/kube/Events"
 import * as Disposition from "@berth/provisioners/Disposition"
 import { Clock, Duration, Effect, Option } from "effect"
@@ -10,7 +11,6 @@ import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import { Settings } from "../../Settings.ts"
 import * as ShardServer from "../../ShardServer.ts"
 import * as TenantCreation from "../../TenantCreation.ts"
-import * as own from "../ownConditions.ts"
 import { tenantOf } from "../tenants.ts"
 import type { Memory } from "./memory.ts"
 import { onShard, type Services } from "./onShard.ts"
@@ -114,10 +114,10 @@ const say = Effect.fnUntraced(function* (database: Database, verdict: Verdict) {
   const before = database.status?.conditions.find((condition) => condition.type === type)
   // What was never ill needs no word.
   if (verdict.status === "True" && before === undefined) return
-  yield* own.publish(Database, database, [verdict], fieldManager)
+  yield* KubeFailure.classified(Conditions.apply(Database, database, [verdict], fieldManager))
   if (verdict.status === "True" || before?.reason === verdict.reason) return
   yield* Events.recordIfAny({
-    regarding: own.regarding(Database, database.metadata),
+    regarding: Events.regarding(Database, database.metadata),
     type: "Warning",
     reason: verdict.reason,
     action: "Verify",

@@ -17,7 +17,6 @@ import { conditions, Shard } from "../../Shard.ts"
 import type { ShardServer } from "../../ShardServer.ts"
 import * as TenantClosing from "../../TenantClosing.ts"
 import * as openedByTenant from "../databases/openedByTenant.ts"
-import * as own from "../ownConditions.ts"
 import * as rounds from "../rounds.ts"
 import { ofName } from "../shown.ts"
 import { tenantOf } from "../tenants.ts"
@@ -140,7 +139,7 @@ const tell = Effect.fnUntraced(function* (
       closes
     })
     yield* Events.recordIfAny({
-      regarding: own.regarding(Shard, metadata),
+      regarding: Events.regarding(Shard, metadata),
       type: "Warning",
       reason: "IsolationViolated",
       action: "VerifyIsolation",

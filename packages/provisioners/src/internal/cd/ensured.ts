@@ -1,6 +1,6 @@
 /** Applies what differs, and nothing else. */
 import type * as Client from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import type { Draft, KubeObject, Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import { Effect, Option } from "effect"
@@ -17,10 +17,7 @@ export const read = <O extends KubeObject>(
   type: ResourceType<O>,
   ref: Ref
 ): Effect.Effect<O | undefined, KubeError.KubeError> =>
-  Effect.map(
-    Effect.catchTag(Effect.asSome(client.get(type, ref)), "NotFound", () => Effect.succeedNone),
-    Option.getOrUndefined
-  )
+  Effect.map(KubeError.orNone(client.get(type, ref)), Option.getOrUndefined)
 
 /** Whether an apply would change nothing. */
 export const isSo = <O extends KubeObject>(draft: Named<O>, live: O): boolean => holds(draft, live, fieldManager)

@@ -9,7 +9,7 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import type * as Client from "@berth/kube/Client"
-import type * as KubeError from "@berth/kube/KubeError"
+import * as KubeError from "@berth/kube/KubeError"
 import { Effect, Option } from "effect"
 import * as References from "./reference.ts"
 import * as Secrets from "./registrationSecret.ts"
@@ -33,7 +33,7 @@ export const ofOwner = ({ client, namespace }: Book, owner: References.Owner) =>
   )
 
 const read = ({ client, namespace }: Book, name: string) =>
-  Effect.catchTag(Effect.asSome(client.get(Builtin.Secret, { namespace, name })), "NotFound", () => Effect.succeedNone)
+  KubeError.orNone(client.get(Builtin.Secret, { namespace, name }))
 
 /** Somebody else was faster: what there is now has to be read again. What cannot be created has no namespace to be in. */
 const isLost = ({ _tag, verb }: KubeError.KubeError): boolean =>

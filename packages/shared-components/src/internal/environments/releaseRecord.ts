@@ -12,7 +12,6 @@ import { Effect, Option, Schema } from "effect"
 import * as Names from "../../Names.ts"
 import { environmentUidLabel, Records } from "../../Records.ts"
 import { Settings } from "../../Settings.ts"
-import { orNone } from "../request.ts"
 
 type ProvisionError = Disposition.ProvisionError
 
@@ -101,5 +100,7 @@ const remove = Effect.fnUntraced(function* (place: AtomicConfigMap.Place) {
   const { object, value } = yield* KubeFailure.classified(AtomicConfigMap.read(format, place))
   if (Option.isNone(object) || Option.exists(value, (entries) => entries.length > 0)) return
   const { name, namespace, resourceVersion, uid } = object.value.metadata
-  yield* orNone(client.delete(Builtin.ConfigMap, { name, namespace }, { preconditions: { uid, resourceVersion } }))
+  yield* KubeFailure.orNone(
+    client.delete(Builtin.ConfigMap, { name, namespace }, { preconditions: { uid, resourceVersion } })
+  )
 })
