@@ -11,6 +11,7 @@
  * @since 0.1.0
  */
 import * as Builtin from "@berth/kube/Builtin"
+import * as SecretData from "@berth/kube/SecretData"
 import { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
@@ -96,25 +97,21 @@ const kept = Effect.fnUntraced(function* (shard: string): Effect.fn.Return<Kept,
     Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace }))
   )
   if (Option.isSome(found)) {
-    const [name, password] = ["name", "password"].map((key) => decoded(found.value, key))
-    if (name === undefined || password === undefined || !Names.isTenant(name) || password === "") {
+    const { name = "", password = "" } = SecretData.decode(found.value)
+    if (!Names.isTenant(name) || password === "") {
       return yield* Reasons.unusable_secret({ secret })
     }
     return { name, password: Redacted.make(password) }
   }
   const name: string = yield* Names.tenant
   const password = yield* Names.password
-  const data = { name: encoded(name), password: encoded(password) }
+  const data = SecretData.encode({ name, password })
   const metadata = { name: secret, namespace }
   yield* KubeFailure.classified(
     Client.use((client) => client.create(Builtin.Secret, { metadata, type: "Opaque", data }))
   )
   return { name, password: Redacted.make(password) }
 })
-
-const encoded = (text: string): string => Buffer.from(text, "utf8").toString("base64")
-const decoded = ({ data }: Builtin.Secret, key: string): string =>
-  Buffer.from(data?.[key] ?? "", "base64").toString("utf8")
 
 /**
  * Drops it.

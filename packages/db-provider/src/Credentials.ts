@@ -10,6 +10,7 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
+import * as SecretData from "@berth/kube/SecretData"
 import * as Finalizers from "@berth/kube/Finalizers"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
@@ -58,7 +59,7 @@ export const tenantLabel = "db.berth.dev/tenant"
  */
 export const key = "password"
 
-const decoded = (secret: Builtin.Secret): string => Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8")
+const decoded = (secret: Builtin.Secret): string => SecretData.decodeText(secret.data?.[key] ?? "")
 
 /**
  * Reads the password; none where there is no Secret. One that somebody deleted is there still, for its finalizer.
@@ -146,7 +147,7 @@ const write = (
     annotations: { [tenantAnnotation]: databaseName },
     finalizers: [Consent.finalizer]
   }
-  const data = { [key]: Buffer.from(Redacted.value(password), "utf8").toString("base64") }
+  const data = SecretData.encode({ [key]: Redacted.value(password) })
   return Client.use((client) => client.create(Builtin.Secret, { metadata, type: "Opaque", data })).pipe(
     Effect.as(password),
     KubeFailure.classified,

@@ -28,6 +28,7 @@ import {
   Stream
 } from "effect"
 import { Connector } from "./Connector.ts"
+import * as providedPassword from "./internal/providedPassword.ts"
 import { ofName } from "./internal/shown.ts"
 import { Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -135,12 +136,7 @@ const make = Effect.gen(function* () {
       const parameters = { shard: metadata.name, secret: name, key: ofName(key) }
       return yield* Reasons.password_missing(parameters, { after: "1 minute" })
     }
-    // What people put into a file, and from there into a Secret, often ends in a line break, which no password has.
-    const password = Redacted.make(
-      Buffer.from(encoded, "base64")
-        .toString("utf8")
-        .replace(/\r?\n$/u, "")
-    )
+    const password = Redacted.make(providedPassword.of(secret.value, key))
     passwords.set(place, { version: secret.value.metadata.resourceVersion ?? "", password })
     return password
   })

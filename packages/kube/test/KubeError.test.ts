@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, Effect, Exit, Layer, Logger, References, Stream, Tracer } from "effect"
+import { Cause, Effect, Exit, Layer, Logger, Option, References, Stream, Tracer } from "effect"
 import { inspect } from "node:util"
 import * as Builtin from "../src/Builtin.ts"
 import * as Client from "../src/Client.ts"
 import * as Connection from "../src/Connection.ts"
-import type * as KubeError from "../src/KubeError.ts"
+import * as KubeError from "../src/KubeError.ts"
 import * as Transport from "../src/Transport.ts"
 import { type Answer, serve } from "./support/server.ts"
 import { json, refusal, wire } from "./support/wire.ts"
@@ -224,3 +224,20 @@ const everything: ReadonlyArray<(client: Client.Client["Service"]) => Effect.Eff
   (client) => client.getPath("/api/v1/secrets"),
   (client) => client.getPath("/api/v1/namespaces/shop/secrets/web")
 ]
+
+const about = { verb: "get", resource: "configmaps", namespace: "shop", name: "settings" }
+const missing = new KubeError.NotFound({ ...about, status: 404, reason: "NotFound", detail: "" })
+
+describe("KubeError.orNone", () => {
+  it.effect("K3: what is not there is none, what is there is some, and whatever else fails goes on failing", () =>
+    Effect.gen(function* () {
+      const down: Effect.Effect<number, KubeError.KubeError> = Effect.fail(
+        new KubeError.Unreachable({ ...about, cause: "unplugged" })
+      )
+
+      assert.deepStrictEqual(yield* KubeError.orNone(Effect.fail(missing)), Option.none())
+      assert.deepStrictEqual(yield* KubeError.orNone(Effect.succeed(1)), Option.some(1))
+      assert.strictEqual((yield* Effect.flip(KubeError.orNone(down)))._tag, "Unreachable")
+    })
+  )
+})

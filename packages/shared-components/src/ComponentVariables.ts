@@ -11,6 +11,7 @@
  */
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
+import * as SecretData from "@berth/kube/SecretData"
 import * as KubeObjects from "@berth/kube/KubeObject"
 import * as CdDriver from "@berth/provisioners/CdDriver"
 import type * as Disposition from "@berth/provisioners/Disposition"
@@ -22,7 +23,6 @@ import type { Environment } from "./Environment.ts"
 import type { Component } from "./EnvironmentTemplate.ts"
 import { Reasons } from "./internal/environments/reasons.ts"
 import * as exactSecret from "./internal/exactSecret.ts"
-import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { componentLabel, environmentUidLabel, Records } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -216,6 +216,6 @@ const fromSecret = Effect.fnUntraced(function* (
   if (!isForEnvironments(found.value)) {
     return yield* Reasons.secret_not_allowed({ ...about, secret })
   }
-  const text = secretData.decoded(found.value)[key]
+  const text = SecretData.decode(found.value)[key]
   return text ?? (yield* Reasons.secret_key_missing({ ...about, secret }))
 })

@@ -14,12 +14,12 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import * as SecretData from "@berth/kube/SecretData"
 import type * as KubeError from "@berth/kube/KubeError"
 import { Clock, Effect, Option } from "effect"
 import { Environment } from "./Environment.ts"
 import * as explanation from "./internal/explanation.ts"
 import * as lastWords from "./internal/slices/lastWords.ts"
-import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { consumerOf, type RawSlice } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -138,6 +138,6 @@ const wordsOf = Effect.fnUntraced(function* (record: RawSlice, name: string) {
     ])
   )
   if (Option.isNone(secrets)) return ""
-  const hidden = secrets.value.flatMap((secret) => Object.values(secretData.decoded(secret)))
+  const hidden = secrets.value.flatMap((secret) => Object.values(SecretData.decode(secret)))
   return yield* lastWords.read({ name, namespace }, hidden)
 })

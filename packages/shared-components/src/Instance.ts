@@ -7,13 +7,13 @@
  * @since 0.1.0
  */
 import * as Builtin from "@berth/kube/Builtin"
+import * as SecretData from "@berth/kube/SecretData"
 import { Client } from "@berth/kube/Client"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
-import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import { sharedComponentUidLabel } from "./Records.ts"
 import { Settings } from "./Settings.ts"
@@ -72,7 +72,7 @@ export const read = Effect.fn("Instance.read")(function* (
 ): Effect.fn.Return<Values, ProvisionError, Client> {
   const found = yield* Manager.input(Builtin.Secret, { name: secret, namespace })
   if (Option.isNone(found)) return yield* Reasons.secret_missing({ secret, namespace })
-  const values = secretData.decoded(found.value)
+  const values = SecretData.decode(found.value)
   const missing = needed.filter((key) => values[key] === undefined)
   if (missing.length === 0) return values
   const keys = missing.flatMap((key) => Option.toArray(Identifier.fromString(key)))
@@ -93,7 +93,7 @@ export const readOrBackup = Effect.fn("Instance.readOrBackup")(function* (
   sharedComponents: ReadonlyArray<Names.Identity>
 ): Effect.fn.Return<Values, ProvisionError, Client | Settings> {
   const found = yield* Manager.input(Builtin.Secret, { name: reference.secret, namespace: reference.namespace })
-  if (Option.isSome(found)) return secretData.decoded(found.value)
+  if (Option.isSome(found)) return SecretData.decode(found.value)
   for (const sharedComponent of sharedComponents) {
     const kept = yield* readBackup(sharedComponent, reference.secret)
     if (Option.isSome(kept)) return kept.value
@@ -117,7 +117,7 @@ export const backUp = Effect.fn("Instance.backUp")(function* (
   const client = yield* Client
   const ref = { name: backupOf(sharedComponent, secret), namespace }
   const kept = yield* KubeFailure.orNone(client.get(Builtin.Secret, ref))
-  const data = secretData.encoded(values)
+  const data = SecretData.encode(values)
   if (Option.isSome(kept) && sameData(kept.value.data ?? {}, data)) return
   const mark = { [sharedComponentUidLabel]: sharedComponent.uid }
   const draft = { metadata: { ...ref, labels: mark, annotations: mark }, type: "Opaque", data }
@@ -142,7 +142,7 @@ export const readBackup = Effect.fn("Instance.readBackup")(function* (
   const { managementNamespace: namespace } = yield* Settings
   const ref = { name: backupOf(sharedComponent, secret), namespace }
   const kept = yield* KubeFailure.orNone(Client.use((client) => client.get(Builtin.Secret, ref)))
-  return Option.map(kept, secretData.decoded)
+  return Option.map(kept, SecretData.decode)
 })
 
 /**

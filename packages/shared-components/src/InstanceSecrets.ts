@@ -12,6 +12,7 @@
  * @since 0.1.0
  */
 import * as Builtin from "@berth/kube/Builtin"
+import * as SecretData from "@berth/kube/SecretData"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
@@ -20,7 +21,6 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import * as Instance from "./Instance.ts"
 import * as chance from "./internal/chance.ts"
-import * as secretData from "./internal/slices/secretData.ts"
 import type { SharedComponent } from "./SharedComponent.ts"
 import type { SharedComponentProvider } from "./SharedComponentProvider.ts"
 import { sharedComponentUidLabel } from "./Records.ts"
@@ -70,7 +70,7 @@ export const ensure = Effect.fn("InstanceSecrets.ensure")(function* (
   if (Option.isSome(found) && owner !== shared.metadata.uid && !isPutBack) {
     return yield* Instance.Reasons.secret_taken({ secret, namespace })
   }
-  const present = Option.match(found, { onNone: () => ({}), onSome: secretData.decoded })
+  const present = Option.match(found, { onNone: () => ({}), onSome: SecretData.decode })
   const kept = Option.getOrElse(yield* Instance.readBackup(shared.metadata, secret), () => ({}))
   const before: Instance.Values = { ...kept, ...present }
   const lost = keys.filter(
@@ -104,7 +104,7 @@ export const add = Effect.fn("InstanceSecrets.add")(function* (
   const found = yield* KubeFailure.orNone(
     Client.use((client) => client.get(Builtin.Secret, { name: secret, namespace }))
   )
-  const present = Option.match(found, { onNone: () => ({}), onSome: secretData.decoded })
+  const present = Option.match(found, { onNone: () => ({}), onSome: SecretData.decode })
   yield* write(shared, { namespace, secret }, found, { ...present, ...more })
 })
 
@@ -115,7 +115,7 @@ const write = Effect.fnUntraced(function* (
   values: Instance.Values
 ) {
   const client = yield* Client
-  const data = secretData.encoded(values)
+  const data = SecretData.encode(values)
   const owner = `${metadata.namespace}/${metadata.name}`
   const annotations = { [sharedComponentUidLabel]: metadata.uid, [ownerAnnotation]: owner }
   if (Option.isNone(found)) {

@@ -18,13 +18,13 @@ import { randomInt } from "node:crypto"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Finalizers from "@berth/kube/Finalizers"
+import * as SecretData from "@berth/kube/SecretData"
 import type { Ref } from "@berth/kube/KubeObject"
 import * as Disposition from "@berth/provisioners/Disposition"
 import * as Identifier from "@berth/provisioners/Identifier"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Option } from "effect"
 import * as manifest from "./internal/slices/jobManifest.ts"
-import * as secretData from "./internal/slices/secretData.ts"
 import * as Names from "./Names.ts"
 import * as ScriptJob from "./ScriptJob.ts"
 
@@ -228,10 +228,10 @@ export const removeKept = Effect.fn("SliceSecrets.removeKept")(function* (
 const generatedKey = ".generated-secret"
 
 const dataOf = (binding: Binding["binding"], generatedSecret = "") =>
-  secretData.encoded(generatedSecret === "" ? binding : { ...binding, [generatedKey]: generatedSecret })
+  SecretData.encode(generatedSecret === "" ? binding : { ...binding, [generatedKey]: generatedSecret })
 
 const keptOf = (owner: Owner, secret: Builtin.Secret): Kept => {
-  const { [generatedKey]: generatedSecret = "", ...binding } = secretData.decoded(secret)
+  const { [generatedKey]: generatedSecret = "", ...binding } = SecretData.decode(secret)
   const isLeaving = secret.metadata.deletionTimestamp !== undefined
   return { binding, generatedSecret, isOwn: isOurs(owner, secret), isLeaving }
 }
@@ -249,7 +249,7 @@ const credentials = Effect.fnUntraced(function* (owner: Owner, namespace: string
   const found = yield* read(owner, ref, isOurs)
   const secret = Option.isSome(found)
     ? found.value
-    : yield* create(owner, ref, secretData.encoded({ [generatedKey]: yield* value }), [])
+    : yield* create(owner, ref, SecretData.encode({ [generatedKey]: yield* value }), [])
   return { generatedSecret: keptOf(owner, secret).generatedSecret, uid: secret.metadata.uid ?? "" }
 })
 

@@ -12,6 +12,7 @@ import { parse } from "yaml"
 import { place } from "../Configuration.ts"
 import { Shard } from "../Shard.ts"
 import * as ShardServer from "../ShardServer.ts"
+import * as providedPassword from "./providedPassword.ts"
 
 /** The call cannot be carried out as it is. */
 export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
@@ -52,9 +53,6 @@ export interface Given {
   readonly context: string | undefined
 }
 
-/** What people put into a file often ends in a line break, which no password has. */
-const withoutEnd = (text: string): string => text.replace(/\r?\n$/u, "")
-
 const read = (path: string) =>
   Effect.tryPromise({
     try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
@@ -74,7 +72,7 @@ const ofManifest = Effect.fnUntraced(function* (path: string) {
 })
 
 const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }: Given) {
-  if (Option.isSome(passwordFile)) return Redacted.make(withoutEnd(yield* read(passwordFile.value)))
+  if (Option.isSome(passwordFile)) return Redacted.make(providedPassword.withoutEnd(yield* read(passwordFile.value)))
   const variable = Option.getOrElse(passwordEnv, () => "")
   if (variable === "")
     return yield* new UsageError({ problem: "give the password with --file: by --password-env or --password-file" })
@@ -93,7 +91,7 @@ export const passwordOf = Effect.fnUntraced(function* (
   const secret = yield* Client.Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
     Effect.catchTag("NotFound", () => Effect.fail(new UsageError({ problem })))
   )
-  const password = withoutEnd(Buffer.from(secret.data?.[key] ?? "", "base64").toString("utf8"))
+  const password = providedPassword.of(secret, key)
   return password === "" ? yield* new UsageError({ problem }) : Redacted.make(password)
 })
 

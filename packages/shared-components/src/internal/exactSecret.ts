@@ -1,10 +1,10 @@
 /** A Secret in an environment's namespace that is exactly what it should be, whatever anybody there does to it (S12). */
 import * as Builtin from "@berth/kube/Builtin"
+import * as SecretData from "@berth/kube/SecretData"
 import { Client } from "@berth/kube/Client"
 import type * as Disposition from "@berth/provisioners/Disposition"
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import { Effect, Equal, Option } from "effect"
-import * as secretData from "./slices/secretData.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Texts = Readonly<Record<string, string>>
@@ -49,7 +49,7 @@ const draft = ({ annotations, labels, name, namespace, type, values }: ExactSecr
   kind: "Secret",
   metadata: { name, namespace, labels, annotations },
   type,
-  data: secretData.encoded(values)
+  data: SecretData.encode(values)
 })
 
 type Draft = ReturnType<typeof draft>

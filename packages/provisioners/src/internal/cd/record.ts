@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from "node:crypto"
 import * as Builtin from "@berth/kube/Builtin"
+import * as SecretData from "@berth/kube/SecretData"
 import * as Client from "@berth/kube/Client"
 import { Effect } from "effect"
 import type { Release } from "../../CdDriver.ts"
@@ -23,16 +24,10 @@ const refOf = ({ id, namespace, ownerUid }: Release) => ({
   name: `berth-application-${createHash("sha256").update(`${id}/${ownerUid}`).digest("hex").slice(0, 16)}`
 })
 
-const text = (data: Builtin.Secret["data"], name: string): string | undefined => {
-  const value = data?.[name]
-  return value === undefined ? undefined : Buffer.from(value, "base64").toString("utf8")
+const fromSecret = (secret: Builtin.Secret): Record => {
+  const { deprovisioned, key = "", provisioned } = SecretData.decode(secret)
+  return { key, provisioned, deprovisioned: deprovisioned !== undefined }
 }
-
-const fromSecret = ({ data }: Builtin.Secret): Record => ({
-  key: text(data, "key") ?? "",
-  provisioned: text(data, "provisioned"),
-  deprovisioned: text(data, "deprovisioned") !== undefined
-})
 
 export const read = (release: Release) =>
   Client.Client.use((client) =>
@@ -41,8 +36,6 @@ export const read = (release: Release) =>
       Effect.catchTag("NotFound", () => Effect.void)
     )
   )
-
-const encoded = (value: string) => Buffer.from(value, "utf8").toString("base64")
 
 /** Makes it with a key of its own. Of two at once the first counts. */
 export const create = Effect.fnUntraced(function* (release: Release) {
@@ -57,7 +50,7 @@ export const create = Effect.fnUntraced(function* (release: Release) {
   const created = client.create(Builtin.Secret, {
     metadata,
     type: "berth.dev/application",
-    data: { key: encoded(key) }
+    data: { key: SecretData.encodeText(key) }
   })
   return fromSecret(yield* Effect.catchTag(created, "AlreadyExists", () => client.get(Builtin.Secret, ref)))
 })
@@ -68,7 +61,10 @@ export const note = (
   marks: { readonly provisioned?: string | null; readonly deprovisioned?: "yes" | null }
 ) =>
   Client.Client.use((client) => {
-    const data = Object.entries(marks).map(([mark, value]) => [mark, value === null ? null : encoded(value)])
+    const data = Object.entries(marks).map(([mark, value]) => [
+      mark,
+      value === null ? null : SecretData.encodeText(value)
+    ])
     return client.patch(Builtin.Secret, refOf(release), { type: "merge", patch: { data: Object.fromEntries(data) } })
   })
 

@@ -4,6 +4,7 @@ import * as Builtin from "@berth/kube/Builtin"
 import type * as Client from "@berth/kube/Client"
 import * as Connection from "@berth/kube/Connection"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
+import * as SecretData from "@berth/kube/SecretData"
 import * as KubeObject from "@berth/kube/KubeObject"
 import { Effect, Option, Redacted } from "effect"
 import type * as Disposition from "../../Disposition.ts"
@@ -49,7 +50,7 @@ export const read = Effect.fnUntraced(function* (
   if (Option.isNone(found)) return yield* Reasons.secret_missing({ secret })
   const data = found.value.data?.[source.key]
   if (data === undefined) return yield* Reasons.key_missing({ secret, key: identifierOf(source.key) })
-  return Redacted.make(Buffer.from(data, "base64").toString("utf8"))
+  return Redacted.make(SecretData.decodeText(data))
 })
 
 /** An author's error message may be long, and logs should not be. */

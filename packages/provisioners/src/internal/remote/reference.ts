@@ -1,4 +1,5 @@
 /** Who uses a registration: one place in the tree of one object. */
+import * as SecretData from "@berth/kube/SecretData"
 import { createHash } from "node:crypto"
 import { Option, Schema } from "effect"
 
@@ -64,9 +65,8 @@ export const describe = ({ owner, path }: Reference, destination: string): Descr
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(Description))
 
-export const encode = (description: Description): string =>
-  Buffer.from(JSON.stringify(description), "utf8").toString("base64")
+export const encode = (description: Description): string => SecretData.encodeText(JSON.stringify(description))
 
 /** Undefined for what somebody else wrote there. */
 export const decodeDescription = (base64: string | undefined): Description | undefined =>
-  base64 === undefined ? undefined : Option.getOrUndefined(decode(Buffer.from(base64, "base64").toString("utf8")))
+  base64 === undefined ? undefined : Option.getOrUndefined(decode(SecretData.decodeText(base64)))

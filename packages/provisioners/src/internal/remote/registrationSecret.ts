@@ -1,4 +1,5 @@
 /** A registration as a Secret: how it is read, and what it is with a reference more or less. Changes nothing by itself. */
+import * as SecretData from "@berth/kube/SecretData"
 import type * as Builtin from "@berth/kube/Builtin"
 import { Redacted } from "effect"
 import type { Source, Text } from "./kubeconfig.ts"
@@ -52,7 +53,7 @@ export const entryOf = (object: Builtin.Secret): Entry => {
     server: annotations?.[serverAnnotation] ?? "",
     secret: annotations?.[secretAnnotation] ?? "",
     via: annotations?.[viaAnnotation],
-    text: text === undefined ? undefined : Redacted.make(Buffer.from(text, "base64").toString("utf8")),
+    text: text === undefined ? undefined : Redacted.make(SecretData.decodeText(text)),
     object
   }
 }
@@ -87,7 +88,7 @@ export const joined = (
     data: {
       ...object.data,
       [References.keyOf(finalizer)]: description,
-      [textKey]: Buffer.from(Redacted.value(text), "utf8").toString("base64")
+      [textKey]: SecretData.encodeText(Redacted.value(text))
     }
   }
 }

@@ -1,4 +1,5 @@
 /** What Argo CD is asked for: an Application, and a Secret for each cluster that is not its own. */
+import * as SecretData from "@berth/kube/SecretData"
 import type { Connection } from "@berth/kube/Connection"
 import { Redacted } from "effect"
 import type { Account, Chart, IgnoredDifference, RemoteDestination, Wanted } from "../../../CdDriver.ts"
@@ -103,10 +104,9 @@ export const isUsable = (connection: Connection): boolean =>
 const text = (value: Connection["ca"]): string | undefined =>
   value !== undefined && Redacted.isRedacted(value) ? Redacted.value(value) : undefined
 
-const encoded = (value: string) => Buffer.from(value, "utf8").toString("base64")
 const data = (value: Connection["ca"]): string | undefined => {
   const found = text(value)
-  return found === undefined ? undefined : encoded(found)
+  return found === undefined ? undefined : SecretData.encodeText(found)
 }
 
 const configOf = ({ basic, proxyUrl, ...connection }: Connection) => ({
@@ -131,8 +131,8 @@ export const clusterSecret = ({ namespace }: Settings, remote: RemoteDestination
     labels: { "argocd.argoproj.io/secret-type": "cluster", [clusterLabel]: remote.identity }
   },
   data: {
-    name: encoded(clusterName(remote)),
-    server: encoded(remote.connection.server),
-    config: encoded(JSON.stringify(configOf(remote.connection)))
+    name: SecretData.encodeText(clusterName(remote)),
+    server: SecretData.encodeText(remote.connection.server),
+    config: SecretData.encodeText(JSON.stringify(configOf(remote.connection)))
   }
 })

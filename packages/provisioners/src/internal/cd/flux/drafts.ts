@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto"
 import * as Builtin from "@berth/kube/Builtin"
 import type { OwnerReference } from "@berth/kube/KubeObject"
+import * as SecretData from "@berth/kube/SecretData"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import type { Chart, IgnoredDifference, Wanted } from "../../../CdDriver.ts"
 import { ownerLabel } from "../../../ObjectProvisioner.ts"
@@ -81,8 +82,6 @@ export interface Content {
   readonly data: { readonly [key: string]: string }
 }
 
-const encoded = (text: string) => Buffer.from(text, "utf8").toString("base64")
-
 /** By the digest, which nobody can guess a value from. */
 export const secretValues = ({ digest, id, values }: Wanted): Content | undefined => {
   const { secret } = Values.split(values)
@@ -90,14 +89,14 @@ export const secretValues = ({ digest, id, values }: Wanted): Content | undefine
     ? undefined
     : {
         name: `${id}-values-${digest.slice(0, 10)}`,
-        data: { "values.yaml": encoded(JSON.stringify(Values.revealed(secret))) }
+        data: { "values.yaml": SecretData.encodeText(JSON.stringify(Values.revealed(secret))) }
       }
 }
 
 /** The name stays when the credentials change: Flux reads it anew each time, and the release need not be deployed again. */
 export const kubeconfigSecret = ({ id }: Wanted, kubeconfig: string): Content => ({
   name: `${id}-kubeconfig`,
-  data: { value: encoded(kubeconfig) }
+  data: { value: SecretData.encodeText(kubeconfig) }
 })
 
 const metadataOf = (wanted: Wanted, { namespace }: Settings, name: string, owner: OwnerReference | undefined) => ({
