@@ -7,6 +7,8 @@
  *
  * @since 0.1.0
  */
+import { readFile } from "node:fs/promises"
+import { text as readAll } from "node:stream/consumers"
 import { Data, Effect, Runtime } from "effect"
 
 /**
@@ -19,6 +21,32 @@ export class CommandFailed extends Data.TaggedError("CommandFailed")<{ readonly 
   override readonly [Runtime.errorExitCode] = this.code
   override readonly [Runtime.errorReported] = false
 }
+
+/**
+ * The call cannot be carried out as it is.
+ *
+ * @category errors
+ * @since 0.1.0
+ */
+export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
+  override get message() {
+    return this.problem
+  }
+}
+
+/**
+ * The text of a file, or of standard input where the path is `-`.
+ *
+ * **Errors**: {@link UsageError} where it cannot be read.
+ *
+ * @category input
+ * @since 0.1.0
+ */
+export const read = (path: string): Effect.Effect<string, UsageError> =>
+  Effect.tryPromise({
+    try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
+    catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
+  })
 
 /**
  * Says what went wrong, after the program's name, and ends with a code. Default: 1.

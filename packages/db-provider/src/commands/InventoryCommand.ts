@@ -183,7 +183,7 @@ const shards = Effect.fnUntraced(function* ({ shard }: Given) {
 
 const inventory = Effect.fn("InventoryCommand")(function* (given: Given) {
   if (!given.adopt && (Option.isSome(given.from) || given.resetPasswords))
-    return yield* new givenShard.UsageError({ problem: "--from and --reset-passwords go with --adopt" })
+    return yield* new CommandLine.UsageError({ problem: "--from and --reset-passwords go with --adopt" })
   // After a disaster that took one shard, the others have to be told all the same.
   const codes = yield* Effect.forEach(yield* shards(given), (shard) =>
     ofShard(given, shard).pipe(

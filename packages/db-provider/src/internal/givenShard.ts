@@ -1,25 +1,17 @@
 /** The shard that a command is about: of the cluster, or of a manifest that is in no cluster yet. */
-import { readFile } from "node:fs/promises"
-import { text as readAll } from "node:stream/consumers"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
+import * as CommandLine from "@berth/kube/CommandLine"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import type { KubeError } from "@berth/kube/KubeError"
 import * as Manifest from "@berth/kube/Manifest"
-import { Data, Effect, Option, Redacted } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import { parse } from "yaml"
 import { place } from "../Configuration.ts"
 import { Shard } from "../Shard.ts"
 import * as ShardServer from "../ShardServer.ts"
 import * as providedPassword from "./providedPassword.ts"
-
-/** The call cannot be carried out as it is. */
-export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
-  override get message() {
-    return this.problem
-  }
-}
 
 export const flags = {
   shard: Flag.String("shard").pipe(
@@ -53,31 +45,28 @@ export interface Given {
   readonly context: string | undefined
 }
 
-const read = (path: string) =>
-  Effect.tryPromise({
-    try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
-    catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
-  })
-
 const ofManifest = Effect.fnUntraced(function* (path: string) {
-  const text = yield* read(path)
+  const text = yield* CommandLine.read(path)
   const document = yield* Effect.try({
     try: (): unknown => parse(text),
-    catch: () => new UsageError({ problem: `${path} is not YAML` })
+    catch: () => new CommandLine.UsageError({ problem: `${path} is not YAML` })
   })
   return yield* Effect.mapError(
     Manifest.decode(Shard, document),
-    ({ message }) => new UsageError({ problem: `${path} is not the manifest of a Shard: ${message}` })
+    ({ message }) => new CommandLine.UsageError({ problem: `${path} is not the manifest of a Shard: ${message}` })
   )
 })
 
 const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }: Given) {
-  if (Option.isSome(passwordFile)) return Redacted.make(providedPassword.withoutEnd(yield* read(passwordFile.value)))
+  if (Option.isSome(passwordFile))
+    return Redacted.make(providedPassword.withoutEnd(yield* CommandLine.read(passwordFile.value)))
   const variable = Option.getOrElse(passwordEnv, () => "")
   if (variable === "")
-    return yield* new UsageError({ problem: "give the password with --file: by --password-env or --password-file" })
+    return yield* new CommandLine.UsageError({
+      problem: "give the password with --file: by --password-env or --password-file"
+    })
   const password = process.env[variable] ?? ""
-  if (password === "") return yield* new UsageError({ problem: `the variable ${variable} is not set` })
+  if (password === "") return yield* new CommandLine.UsageError({ problem: `the variable ${variable} is not set` })
   return Redacted.make(password)
 })
 
@@ -85,14 +74,14 @@ const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }
 export const passwordOf = Effect.fnUntraced(function* (
   { metadata, spec }: Shard,
   namespace: string
-): Effect.fn.Return<Redacted.Redacted, KubeError | UsageError, Client.Client> {
+): Effect.fn.Return<Redacted.Redacted, KubeError | CommandLine.UsageError, Client.Client> {
   const { key, name } = spec.provisionerSecretRef
   const problem = `the Secret ${namespace}/${name}, which Shard ${metadata.name} names, is not there or has no key ${key}`
   const secret = yield* Client.Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
-    Effect.catchTag("NotFound", () => Effect.fail(new UsageError({ problem })))
+    Effect.catchTag("NotFound", () => Effect.fail(new CommandLine.UsageError({ problem })))
   )
   const password = providedPassword.of(secret, key)
-  return password === "" ? yield* new UsageError({ problem }) : Redacted.make(password)
+  return password === "" ? yield* new CommandLine.UsageError({ problem }) : Redacted.make(password)
 })
 
 /** A Shard of the cluster. */
@@ -100,20 +89,21 @@ export const named = Effect.fnUntraced(function* (name: string) {
   const raw = yield* Client.Client.use((client) => client.get(Shard, { name }))
   return yield* Effect.mapError(
     Shard.decode(raw),
-    ({ message }) => new UsageError({ problem: `Shard ${name} cannot be read: ${message}` })
+    ({ message }) => new CommandLine.UsageError({ problem: `Shard ${name} cannot be read: ${message}` })
   )
 })
 
 export const settings = Effect.fnUntraced(function* (
   given: Given
-): Effect.fn.Return<ShardServer.Settings, ConnectionError | KubeError | UsageError> {
+): Effect.fn.Return<ShardServer.Settings, ConnectionError | KubeError | CommandLine.UsageError> {
   const { file, namespace, shard } = given
   if (Option.isSome(file)) {
-    if (Option.isSome(shard)) return yield* new UsageError({ problem: "give either --shard or --file, not both" })
+    if (Option.isSome(shard))
+      return yield* new CommandLine.UsageError({ problem: "give either --shard or --file, not both" })
     const manifest = yield* ofManifest(file.value)
     return ShardServer.settingsOf(manifest, yield* passwordGiven(given))
   }
-  if (Option.isNone(shard)) return yield* new UsageError({ problem: "give --shard NAME, or --file FILE" })
+  if (Option.isNone(shard)) return yield* new CommandLine.UsageError({ problem: "give --shard NAME, or --file FILE" })
   const found = Effect.flatMap(named(shard.value), (it) =>
     Effect.map(passwordOf(it, namespace), (password) => ShardServer.settingsOf(it, password))
   )

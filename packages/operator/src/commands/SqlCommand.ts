@@ -10,24 +10,10 @@
  *
  * @since 0.1.0
  */
-import { readFile } from "node:fs/promises"
-import { text as readAll } from "node:stream/consumers"
 import * as CommandLine from "@berth/kube/CommandLine"
-import { Data, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 import * as Sql from "../Sql.ts"
-
-/**
- * The call cannot be carried out as it is.
- *
- * @category errors
- * @since 0.1.0
- */
-export class UsageError extends Data.TaggedError("UsageError")<{ readonly problem: string }> {
-  override get message() {
-    return this.problem
-  }
-}
 
 const flags = {
   file: Flag.String("file").pipe(
@@ -86,7 +72,7 @@ export const command = Command.make(
 ).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
 
 /** As psql's. A function, since the command above is made before what stands below. */
-function exitCode(error: Sql.SqlError | UsageError): number {
+function exitCode(error: CommandLine.UsageError | Sql.SqlError): number {
   switch (error._tag) {
     case "UsageError":
     case "ScriptInvalid":
@@ -100,14 +86,12 @@ function exitCode(error: Sql.SqlError | UsageError): number {
 
 const source = Effect.fnUntraced(function* (file: Option.Option<string>, command: Option.Option<string>) {
   if (Option.isSome(command)) {
-    if (Option.isSome(file)) return yield* new UsageError({ problem: "give either --file or --command, not both" })
+    if (Option.isSome(file))
+      return yield* new CommandLine.UsageError({ problem: "give either --file or --command, not both" })
     return command.value
   }
   const path = Option.getOrElse(file, () => "-")
-  return yield* Effect.tryPromise({
-    try: () => (path === "-" ? readAll(process.stdin) : readFile(path, "utf8")),
-    catch: () => new UsageError({ problem: `the file ${path} cannot be read` })
-  })
+  return yield* CommandLine.read(path)
 })
 
 const parameters = Effect.fnUntraced(function* (set: ReadonlyArray<string>, setEnv: ReadonlyArray<string>) {
@@ -120,7 +104,7 @@ const parameters = Effect.fnUntraced(function* (set: ReadonlyArray<string>, setE
     const [name, variable] = yield* assignment("--set-env", text)
     const value = process.env[variable]
     if (value === undefined)
-      return yield* new UsageError({ problem: `--set-env ${name}: the variable ${variable} is not set` })
+      return yield* new CommandLine.UsageError({ problem: `--set-env ${name}: the variable ${variable} is not set` })
     values.set(name, value)
   }
   return values
@@ -130,7 +114,9 @@ const parameters = Effect.fnUntraced(function* (set: ReadonlyArray<string>, setE
 const assignment = Effect.fnUntraced(function* (flag: string, text: string) {
   const at = text.indexOf("=")
   if (at < 1 || !/^\w+$/u.test(text.slice(0, at))) {
-    return yield* new UsageError({ problem: `${flag} takes name=value, where the name has letters, digits and _ only` })
+    return yield* new CommandLine.UsageError({
+      problem: `${flag} takes name=value, where the name has letters, digits and _ only`
+    })
   }
   return [text.slice(0, at), text.slice(at + 1)] as const
 })

@@ -1,6 +1,5 @@
 /** What `berth plan` is asked, read from manifests. */
-import { readFile } from "node:fs/promises"
-import { text as readAll } from "node:stream/consumers"
+import * as CommandLine from "@berth/kube/CommandLine"
 import * as Manifest from "@berth/kube/Manifest"
 import { Environment } from "@berth/shared-components/Environment"
 import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplate"
@@ -19,10 +18,7 @@ export class ManifestsInvalid extends Data.TaggedError("ManifestsInvalid")<{
 
 const documentsOf = Effect.fnUntraced(function* (file: string) {
   const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
-  const text = yield* Effect.tryPromise({
-    try: () => (file === "-" ? readAll(process.stdin) : readFile(file, "utf8")),
-    catch: () => invalid("cannot be read")
-  })
+  const text = yield* CommandLine.read(file)
   const documents = parseAllDocuments(text)
   if (documents.some(({ errors }) => errors.length > 0)) return yield* invalid("is not YAML")
   return documents.flatMap((document): ReadonlyArray<unknown> => {
@@ -35,7 +31,9 @@ const isOf = (kind: typeof Environment | typeof EnvironmentTemplate) => (documen
   Predicate.isObject(document) && "kind" in document && document.kind === kind.kind
 
 /** `file` is a path, or `-` for standard input. */
-export const read = Effect.fnUntraced(function* (file: string): Effect.fn.Return<Plan.Request, ManifestsInvalid> {
+export const read = Effect.fnUntraced(function* (
+  file: string
+): Effect.fn.Return<Plan.Request, CommandLine.UsageError | ManifestsInvalid> {
   const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
   const documents = yield* documentsOf(file)
   const [environment, ...others] = documents.filter(isOf(Environment))
