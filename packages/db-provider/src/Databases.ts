@@ -26,7 +26,7 @@ import * as openedByTenant from "./internal/databases/openedByTenant.ts"
 import * as status from "./internal/databases/status.ts"
 import * as verification from "./internal/databases/verification.ts"
 import * as rounds from "./internal/rounds.ts"
-import { phaseOf, type RawDatabase, type RawShard, Records } from "./Records.ts"
+import { isGiven, phaseOf, type RawDatabase, type RawShard, Records } from "./Records.ts"
 import { conditions } from "./Shard.ts"
 
 /**
@@ -79,7 +79,7 @@ export const make: Effect.Effect<Controller.Controller<Services>, never, Records
       Watch.mappedEffect(consumers, ({ metadata }) => refs(unplacedOf(records, metadata.uid ?? "")), {
         when: Watch.desired
       }),
-      rounds.watch(databases, verification.every, isGiven)
+      rounds.watch(databases, verification.every, (database) => isGiven(phaseOf(database)))
     ]
   })
 })
@@ -96,8 +96,6 @@ const concerned = Effect.fnUntraced(function* (records: Records["Service"], { me
 
 const unplacedOf = (records: Records["Service"], consumerUid: string) =>
   Effect.map(records.unplaced, (all) => all.filter(({ spec }) => spec.consumerRef.uid === consumerUid))
-
-const isGiven = (database: RawDatabase): boolean => phaseOf(database) === "Ready" || phaseOf(database) === "Held"
 
 const changesIsolation = ({ object, previous }: Change<RawDatabase>): boolean =>
   previous !== undefined &&

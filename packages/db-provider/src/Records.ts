@@ -48,7 +48,24 @@ export type RawConsumer = Kind.Raw<typeof Consumer>
  * @category getters
  * @since 0.1.0
  */
-export const phaseOf = ({ status }: Pick<RawDatabase, "status">): Phase => status?.phase ?? "Pending"
+export const phaseOf = ({ status }: { readonly status?: { readonly phase?: Phase } }): Phase =>
+  status?.phase ?? "Pending"
+
+/**
+ * Whether a database was given to its tenant, and is served.
+ *
+ * @category predicates
+ * @since 0.1.0
+ */
+export const isGiven = (phase: Phase): boolean => phase === "Ready" || phase === "Held"
+
+/**
+ * Whether nobody can use a database any more.
+ *
+ * @category predicates
+ * @since 0.1.0
+ */
+export const isClosed = (phase: Phase): boolean => phase === "SoftDeleted" || phase === "Dropping"
 
 /** What nothing is done about, until somebody wants something or its time has come. */
 const atRest: ReadonlySet<Phase> = new Set(["Ready", "Held", "SoftDeleted"])

@@ -7,6 +7,7 @@ import * as AuditEvent from "../../AuditEvent.ts"
 import type { Caller } from "../../Caller.ts"
 import { Database } from "../../Database.ts"
 import type { Problem } from "../../Problem.ts"
+import { isClosed } from "../../Records.ts"
 import { callerOf } from "./caller.ts"
 import { asProblem } from "./failures.ts"
 import type { Lookup } from "./lookup.ts"
@@ -25,8 +26,6 @@ type Id = Api.Summary["id"]
 
 /** Controllers write into the record's status meanwhile. */
 const attemptsMax = 6
-
-const closedPhases: ReadonlySet<string> = new Set(["SoftDeleted", "Dropping"])
 
 export const make = ({ audit, client, lookup, tenants }: Parts) => {
   /** Into the version that was looked at, so that the time of the first wish stays. */
@@ -67,7 +66,7 @@ export const make = ({ audit, client, lookup, tenants }: Parts) => {
         onNone: () => ({ ...Views.summaryOf(record), phase: "Dropping" }),
         onSome: Views.summaryOf
       })
-      return closedPhases.has(database.phase)
+      return isClosed(database.phase)
         ? Option.some<Outcome<Api.Summary>>({ _tag: "Done", isNew: false, database })
         : Option.none()
     })

@@ -6,7 +6,7 @@ import type * as Api from "../../Api.ts"
 import * as Credentials from "../../Credentials.ts"
 import { Database } from "../../Database.ts"
 import { Problem } from "../../Problem.ts"
-import type { RawDatabase, Records } from "../../Records.ts"
+import { phaseOf, type RawDatabase, type Records } from "../../Records.ts"
 import { Shard } from "../../Shard.ts"
 import { asProblem } from "./failures.ts"
 import * as Views from "./views.ts"
@@ -68,7 +68,7 @@ export const make = ({
     if (Option.isSome(password) && Option.isSome(shard)) {
       return Option.some(Views.connectionOf(record, shard.value, password.value))
     }
-    if (Views.phaseOf(record) !== "Ready") return Option.none()
+    if (phaseOf(record) !== "Ready") return Option.none()
     yield* Effect.logError("a database is Ready, and its shard or its password is not there", {
       database: databaseName,
       shard: shardRef.name

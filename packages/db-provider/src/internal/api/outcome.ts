@@ -1,6 +1,7 @@
 /** What became of a request that may have to wait. */
 import type * as Api from "../../Api.ts"
 import type { Database } from "../../Database.ts"
+import { phaseOf } from "../../Records.ts"
 import * as Views from "./views.ts"
 
 export type Outcome<Done> =
@@ -15,5 +16,5 @@ export const askLaterSeconds = 30
 export const pending = (record: Database): Outcome<never> => ({
   _tag: "Pending",
   database: Views.summaryOf(record),
-  retryAfterSeconds: Views.phaseOf(record) === "Failed" ? askLaterSeconds : askAgainSeconds
+  retryAfterSeconds: phaseOf(record) === "Failed" ? askLaterSeconds : askAgainSeconds
 })

@@ -1,5 +1,5 @@
 /** What a PUT means: a record that is written, or found, and then waited for. */
-import { Effect, Option, Schedule } from "effect"
+import { Effect, Equal, Option, Schedule } from "effect"
 import type * as Api from "../../Api.ts"
 import { Caller } from "../../Caller.ts"
 import * as Consent from "../../Consent.ts"
@@ -11,6 +11,7 @@ import type { Creation, Wanted } from "./creation.ts"
 import type { Lookup } from "./lookup.ts"
 import { askLaterSeconds, type Outcome, pending } from "./outcome.ts"
 import { isOf, type Tenants } from "./tenants.ts"
+import { phaseOf } from "../../Records.ts"
 import * as Views from "./views.ts"
 
 interface Parts {
@@ -47,12 +48,8 @@ const vanished = new Problem({
   retryAfterSeconds: 1
 })
 
-const equal = (one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean =>
-  Object.keys(one).length === Object.keys(other).length &&
-  Object.entries(one).every(([key, value]) => other[key] === value)
-
 const isAskedFor = ({ spec }: Database, { labels = {}, shardSelector }: Api.Parameters): boolean =>
-  equal(spec.labels, labels) && equal(spec.shardSelector.matchLabels, shardSelector?.matchLabels ?? {})
+  Equal.equals(spec.labels, labels) && Equal.equals(spec.shardSelector.matchLabels, shardSelector?.matchLabels ?? {})
 
 /** What was there before, unless it is not what is wanted. */
 const usable = (record: Database, consumer: Consumer, parameters: Api.Parameters): Effect.Effect<Written, Problem> => {
@@ -99,7 +96,7 @@ export const make = ({ creation, lookup, tenants }: Parts) => {
         const database = { ...Views.summaryOf(current), connection: connection.value }
         return Option.some<Outcome<Api.ReadyDatabase>>({ _tag: "Done", isNew, database })
       }
-      return Views.phaseOf(current) === "Failed" ? Option.some(pending(current)) : Option.none()
+      return phaseOf(current) === "Failed" ? Option.some(pending(current)) : Option.none()
     })
     const outcome = yield* tenants.within(name, waitSeconds, look)
     return Option.isSome(outcome) ? outcome.value : pending(yield* tenants.latest(record))

@@ -10,12 +10,12 @@ import type { Consumer } from "../../Consumer.ts"
 import type { Database } from "../../Database.ts"
 import * as Names from "../../Names.ts"
 import { Problem } from "../../Problem.ts"
+import { isGiven, phaseOf } from "../../Records.ts"
 import * as Tombstones from "../../Tombstones.ts"
 import { callerOf } from "./caller.ts"
 import { asProblem } from "./failures.ts"
 import type { Lookup } from "./lookup.ts"
 import type { News } from "./news.ts"
-import * as Views from "./views.ts"
 
 type Id = Api.Summary["id"]
 
@@ -53,9 +53,7 @@ const deleted = new Problem({
 
 export const isOf = ({ spec }: Database, { metadata }: Consumer): boolean => spec.consumerRef.uid === metadata.uid
 
-const servedPhases: ReadonlySet<string> = new Set(["Ready", "Held"])
-
-const isServed = (record: Database): boolean => servedPhases.has(Views.phaseOf(record)) && !Consent.isGiven(record)
+const isServed = (record: Database): boolean => isGiven(phaseOf(record)) && !Consent.isGiven(record)
 
 export const make = ({ audit, client, lookup, namespace, news, stopping }: Parts): Tenants => ({
   mine: Effect.fnUntraced(function* (id, find) {

@@ -3,9 +3,8 @@ import * as Conditions from "@berth/kube/Conditions"
 import { DateTime, Redacted } from "effect"
 import type * as Api from "../../Api.ts"
 import type { Database, Phase } from "../../Database.ts"
+import { phaseOf } from "../../Records.ts"
 import type { Shard } from "../../Shard.ts"
-
-export const phaseOf = ({ status }: Pick<Database, "status">): Phase => status?.phase ?? "Pending"
 
 /** In these phases nothing is missing that a reason would explain. */
 const wellPhases: ReadonlySet<Phase> = new Set(["Ready", "SoftDeleted"])

@@ -14,7 +14,7 @@ import { Database } from "../../Database.ts"
 import * as Ledger from "../../Ledger.ts"
 import * as Placement from "../../Placement.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
-import { Records } from "../../Records.ts"
+import { isGiven, phaseOf, Records } from "../../Records.ts"
 import { Settings } from "../../Settings.ts"
 import { Shard } from "../../Shard.ts"
 import * as TenantClosing from "../../TenantClosing.ts"
@@ -89,14 +89,12 @@ const written = (database: Database, memory: Memory) =>
 
 // --- The tenant
 
-const isGiven = ({ status }: Database): boolean => status?.phase === "Ready" || status?.phase === "Held"
-
 const wasClosed = ({ status }: Database): boolean => status?.phase === "Closing" || status?.phase === "SoftDeleted"
 
 const serve = (database: Database, memory: Memory): Step =>
   Effect.gen(function* () {
     if (openedByTenant.isMarked(database.status?.conditions)) return yield* openedByTenant.settle(database)
-    if (isGiven(database)) return yield* verification.verified(database, memory)
+    if (isGiven(phaseOf(database))) return yield* verification.verified(database, memory)
     if (wasClosed(database)) {
       // Nothing may have been made before it was closed.
       const open = onShard(database, (server) => TenantClosing.reopen(server, tenantOf(database)))

@@ -9,7 +9,7 @@ import * as AuditEvent from "../../AuditEvent.ts"
 import * as Consent from "../../Consent.ts"
 import { Database, type Phase } from "../../Database.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
-import type { Records } from "../../Records.ts"
+import { isClosed, isGiven, phaseOf, type Records } from "../../Records.ts"
 import { gracePeriod, Shard } from "../../Shard.ts"
 import { shardOf } from "./onShard.ts"
 import { Reasons } from "./reasons.ts"
@@ -70,11 +70,8 @@ export interface Encoded {
 
 // --- What is told
 
-const given: ReadonlySet<Phase> = new Set(["Ready", "Held"])
-const closed: ReadonlySet<Phase> = new Set(["SoftDeleted", "Dropping"])
-
 const tell = Effect.fnUntraced(function* (database: Database, next: Progress, outcome: Manager.Outcome) {
-  const before = database.status?.phase ?? "Pending"
+  const before = phaseOf(database)
   const subject = AuditEvent.subjectOf(database)
   const shard = database.spec.shardRef?.name
   if (before === "Held" && Consent.isGiven(database)) {
@@ -83,11 +80,11 @@ const tell = Effect.fnUntraced(function* (database: Database, next: Progress, ou
   }
   if (next.phase === "Held" && before !== "Held") yield* tellHeld(database)
   if (shard === undefined) return
-  if (next.phase === "Ready" && !given.has(before)) {
+  if (next.phase === "Ready" && !isGiven(before)) {
     yield* Audit.record({ event: "database.ready", ...subject, shard })
     yield* tookToReady(database)
   }
-  if (next.dropAfter !== undefined && closed.has(next.phase) && !closed.has(before)) {
+  if (next.dropAfter !== undefined && isClosed(next.phase) && !isClosed(before)) {
     yield* Audit.record({ event: "database.closed", ...subject, shard, dropAfter: next.dropAfter })
   }
   const reason = failedDrop(database, next, outcome)

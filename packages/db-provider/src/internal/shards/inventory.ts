@@ -3,7 +3,7 @@ import { Clock, Duration, Effect, Option } from "effect"
 import { Database } from "../../Database.ts"
 import * as Inventory from "../../Inventory.ts"
 import * as ProviderMetrics from "../../ProviderMetrics.ts"
-import { phaseOf, type RawDatabase, Records } from "../../Records.ts"
+import { isClosed, phaseOf, type RawDatabase, Records } from "../../Records.ts"
 import type { Shard } from "../../Shard.ts"
 import * as ShardServer from "../../ShardServer.ts"
 import * as rounds from "../rounds.ts"
@@ -12,13 +12,12 @@ import type { ShardMemory } from "./memory.ts"
 
 const every = Duration.minutes(30)
 
-const closed = new Set(["SoftDeleted", "Dropping"])
 /** What is being made, or closed, fits in neither way. */
 const moving = new Set(["Pending", "Provisioning", "Closing"])
 
 const recorded = Effect.fnUntraced(function* (raw: RawDatabase) {
   const database = yield* Effect.option(Database.decode(raw))
-  return Option.isNone(database) ? [] : [{ ...tenantOf(database.value), isClosed: closed.has(phaseOf(raw)) }]
+  return Option.isNone(database) ? [] : [{ ...tenantOf(database.value), isClosed: isClosed(phaseOf(raw)) }]
 })
 
 /** What is found twice in a row counts. */
