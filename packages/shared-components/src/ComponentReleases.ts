@@ -111,9 +111,7 @@ export const values = (
   const whole = helm.clusterScoped
     ? own
     : Result.map(own, (under) => chartValues.merged(under, chartValues.literal(given[name] ?? {})))
-  if (!suspend || helm.suspendedValues === undefined) return whole
-  const over = chartValues.render(reading, `${where}.suspendedValues`, helm.suspendedValues)
-  return Result.flatMap(whole, (under) => Result.map(over, (each) => chartValues.merged(under, each)))
+  return suspend ? chartValues.suspended(reading, `${where}.suspendedValues`, whole, helm.suspendedValues) : whole
 }
 
 /**
@@ -147,15 +145,12 @@ const application = (
     owner: environment,
     chart: from,
     release: { name: Names.release(component), namespace: Names.namespace(environment.metadata) },
-    account: () => (clusterScoped ? Effect.undefined : Deployer.account),
+    account: () => Deployer.accountOf({ clusterScoped }),
     values: () => rendered
   })
 
-/** Nothing of it is asked for where something is removed. */
-const unknown = () => Effect.die(new Error("a removal asks for no chart"))
-
 const leftover = (environment: Environment, entry: Leftover): Provisioner.Provisioner<Services> => {
-  const { deprovision } = application(environment, entry, unknown, Effect.succeed({}))
+  const { deprovision } = application(environment, entry, chart.notAsked, Effect.succeed({}))
   return Provisioner.make(entry.component, {
     provision: Effect.void,
     deprovision: Effect.andThen(deprovision, RemoteCluster.home(record.forget(environment.metadata, entry.component)))

@@ -56,12 +56,14 @@ export const rules: ReadonlyArray<Access.Rule> = [
 ]
 
 /**
- * The account of charts, as drivers are told.
+ * The account of a chart, as drivers are told: none for one that is `clusterScoped`, which has the operator's own rights.
  *
  * @category getters
  * @since 0.1.0
  */
-export const account: Effect.Effect<CdDriver.Account, never, Settings> = Effect.map(
-  Settings,
-  ({ deployerRole }): CdDriver.Account => ({ name, role: deployerRole ?? role })
-)
+export const accountOf = (chart: {
+  readonly clusterScoped: boolean
+}): Effect.Effect<CdDriver.Account | undefined, never, Settings> =>
+  chart.clusterScoped
+    ? Effect.undefined
+    : Effect.map(Settings, ({ deployerRole }): CdDriver.Account => ({ name, role: deployerRole ?? role }))

@@ -105,12 +105,10 @@ export const remove = Effect.fn("Workloads.remove")(function* (
 ): Effect.fn.Return<void, ProvisionError, Services> {
   const record = workloadRecord.of(shared)
   if (record === undefined) return
-  yield* application(shared, record.clusterScoped, unknown, Effect.succeed({})).deprovision
+  yield* application(shared, record.clusterScoped, chart.notAsked, Effect.succeed({})).deprovision
   const secret = Identifier.fromString(record.secret)
   if (Option.isSome(secret)) yield* InstanceSecrets.remove(shared, yield* referenceTo(secret.value))
 })
-
-const unknown = () => Effect.die(new Error("a removal asks for no chart"))
 
 const referenceTo = (secret: Identifier.Identifier): Effect.Effect<Instance.Reference, never, Settings> =>
   Effect.map(Settings, ({ sharedNamespace }) => ({ secret, namespace: Identifier.Identifier.make(sharedNamespace) }))
@@ -132,9 +130,7 @@ const values = (
 ): Result.Result<CdDriver.Values, Template.TemplateError> => {
   const scene = { context, secret: "Instance" }
   const whole = chartValues.render(scene, "spec.workload.values", own ?? {})
-  if (!idle || suspendedValues === undefined) return whole
-  const over = chartValues.render(scene, "spec.workload.suspendedValues", suspendedValues)
-  return Result.flatMap(whole, (under) => Result.map(over, (each) => chartValues.merged(under, each)))
+  return idle ? chartValues.suspended(scene, "spec.workload.suspendedValues", whole, suspendedValues) : whole
 }
 
 /** As every Pod of the cluster can look it up. */
@@ -173,6 +169,6 @@ const application = (
         name: Names.release(shared.metadata.name),
         namespace
       })),
-    account: () => (clusterScoped ? Effect.undefined : Deployer.account),
+    account: () => Deployer.accountOf({ clusterScoped }),
     values: () => rendered
   })

@@ -1,7 +1,7 @@
 /** Where a chart comes from: what templates of environments and providers of shared components say alike. */
 import * as Kind from "@berth/kube/Kind"
 import type * as CdDriver from "@berth/provisioners/CdDriver"
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { Line, optional } from "./fields.ts"
 
 const { described } = Kind
@@ -55,3 +55,6 @@ export const toDriver = ({ chart = "", git, oci, path = "", repo, version = "" }
     ? { source: "path", path, version }
     : { source: "git", url: git.url, path: git.path, revision: git.ref }
 }
+
+/** In place of a chart where something is removed: nothing is asked of it there. */
+export const notAsked = (): Effect.Effect<never> => Effect.die(new Error("a removal asks for no chart"))

@@ -96,3 +96,14 @@ export const merged = (under: CdDriver.Values, over: CdDriver.Values): CdDriver.
   }
   return Object.fromEntries(result)
 }
+
+/** The values of something that is suspended: these, where there are any, over all others. */
+export const suspended = (
+  scene: Scene,
+  where: string,
+  whole: Rendered<CdDriver.Values>,
+  values: Readonly<Record<string, unknown>> | undefined
+): Rendered<CdDriver.Values> =>
+  values === undefined
+    ? whole
+    : Result.flatMap(whole, (under) => Result.map(render(scene, where, values), (over) => merged(under, over)))
