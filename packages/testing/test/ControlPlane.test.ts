@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Effect } from "effect"
 import * as ControlPlane from "../src/ControlPlane.ts"
-import * as pki from "../src/internal/controlPlane/pki.ts"
+import * as pki from "../src/internal/pki.ts"
 
 const without = ConfigProvider.layer(ConfigProvider.fromUnknown({}))
 

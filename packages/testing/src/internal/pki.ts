@@ -94,6 +94,17 @@ const signed = ({ extensions, issuer, subject }: Parts, signer: KeyObject | unde
   return { privateKey, cert: pem("CERTIFICATE", cert), key: exported(privateKey) }
 }
 
+const constraints = extension(oids.basicConstraints, sequence(yes), true)
+const namesOf = (hosts: ReadonlyArray<string>): Buffer =>
+  extension(oids.alternativeNames, sequence(...hosts.map(address)))
+
+/** A server's, which vouches for itself. */
+export const selfSigned = (commonName: string, hosts: ReadonlyArray<string>): Certificate => {
+  const self = { commonName }
+  const { cert, key } = signed({ subject: self, issuer: self, extensions: [namesOf(hosts), constraints] }, undefined)
+  return { cert, key }
+}
+
 /** What vouches for others. */
 export interface Authority {
   /** In PEM. */
@@ -105,14 +116,13 @@ export interface Authority {
 
 export const authority = (commonName: string): Authority => {
   const self = { commonName }
-  const constraints = extension(oids.basicConstraints, sequence(yes), true)
   const made = signed({ subject: self, issuer: self, extensions: [constraints, usage(true)] }, undefined)
   return {
     cert: made.cert,
     key: made.key,
     issue: (subject, hosts = []) => {
       const purposes = sequence(oid(oids.serverAuth), oid(oids.clientAuth))
-      const names = hosts.length === 0 ? [] : [extension(oids.alternativeNames, sequence(...hosts.map(address)))]
+      const names = hosts.length === 0 ? [] : [namesOf(hosts)]
       const extensions = [usage(false), extension(oids.extendedKeyUsage, purposes), ...names]
       const { cert, key } = signed({ subject, issuer: self, extensions }, made.privateKey)
       return { cert, key }
