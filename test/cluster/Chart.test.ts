@@ -18,6 +18,7 @@ import * as Helm from "./support/helm.ts"
 import * as Installation from "./support/installation.ts"
 import * as Manifests from "./support/manifests.ts"
 import * as Requests from "./support/requests.ts"
+import * as Restricted from "./support/restricted.ts"
 import * as Story from "./support/story.ts"
 
 const candidate = Clusters.each().find(({ kind }) => kind === "existing")
@@ -203,29 +204,12 @@ describe.skipIf(program === undefined)("The chart", () => {
 
   it.live("runs where only restricted Pods may", () =>
     Effect.gen(function* () {
-      const client = yield* Client
       const helm = yield* Helm.make(program ?? "")
-      const namespace = yield* Clusters.namespace
-      const labels = { "pod-security.kubernetes.io/enforce": "restricted" }
-      yield* client.patch(Builtin.Namespace, { name: namespace }, { type: "merge", patch: { metadata: { labels } } })
-      // An account that every namespace has, after a moment.
-      yield* Await.until(Builtin.ServiceAccount, { name: "default", namespace }, () => true)
-      const where = { managementNamespace: namespace, sharedNamespace: namespace }
-      const account = "serviceAccount.create=false,serviceAccount.name=default"
-      const rendered = Manifests.objectsOf(
-        yield* helm.said("template", release, Helm.chart, ...settings(where), "--set", account)
-      )
-      const deployments = rendered.filter(({ kind }) => kind === "Deployment")
-      const [deployment] = yield* Effect.forEach(deployments, (object) =>
-        client.apply(Builtin.Deployment, object, { dryRun: true })
-      )
-      const spec = deployment?.spec?.template.spec ?? { containers: [] }
 
-      const taken = yield* client.create(
-        Builtin.Pod,
-        { metadata: { name: release, namespace }, spec },
-        { dryRun: true }
-      )
+      const taken = yield* Restricted.pod(helm, release, (namespace) => [
+        Helm.chart,
+        ...settings({ managementNamespace: namespace, sharedNamespace: namespace })
+      ])
 
       assert.strictEqual(taken.spec?.serviceAccountName, "default")
     }).pipe(Effect.scoped, Effect.provide(cluster))
