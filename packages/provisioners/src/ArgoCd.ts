@@ -165,6 +165,8 @@ const messages = ({ status }: Kinds.Application, types: ReadonlyArray<string>): 
     .join("; ")
 
 const permission = / is not permitted in project /u
+/** Of kinds the project refuses only those that live in no namespace. Argo CD reports them with that of the Application. */
+const ofCluster = /^resource \S+ is not permitted in project /u
 
 /** Objects of a sync that the project, or the API server, refused. */
 const refused = ({ status }: Kinds.Application): ReadonlyArray<string> =>
@@ -172,7 +174,7 @@ const refused = ({ status }: Kinds.Application): ReadonlyArray<string> =>
     .filter((each) => each.status === "SyncFailed")
     .flatMap(({ kind, message = "", name, namespace = "" }) =>
       permission.test(message)
-        ? [[kind, namespace, name].filter((part) => part !== "").join("/")]
+        ? [[kind, ofCluster.test(message) ? "" : namespace, name].filter((part) => part !== "").join("/")]
         : Account.refusedBy(message)
     )
 

@@ -206,7 +206,8 @@ describe("ArgoCd", () => {
           yield* letGo
           yield* deprovisioned(application)
 
-          assert.deepInclude(leaving.spec, { syncPolicy: { syncOptions: ["RespectIgnoreDifferences=true"] } })
+          const { syncPolicy } = leaving.spec
+          assert.deepStrictEqual(syncPolicy, { retry: { limit: 0 }, syncOptions: ["RespectIgnoreDifferences=true"] })
           assert.isUndefined(leaving.operation)
           assert.deepStrictEqual(leaving.metadata.finalizers, ["resources-finalizer.argocd.argoproj.io/foreground"])
           assert.isTrue(yield* isGone)

@@ -35,7 +35,7 @@ interface Spec extends Json {
   }
   readonly destination: { readonly namespace: string }
   readonly ignoreDifferences?: unknown
-  readonly syncPolicy: { readonly automated?: unknown }
+  readonly syncPolicy: { readonly automated?: unknown; readonly retry?: { readonly limit: number } }
 }
 
 interface Application {
@@ -85,13 +85,18 @@ interface Project {
 }
 
 /** What the project does not let through, as a sync reports it. The default project lets everything through. */
-const refusedBy = (name: string, { spec }: Project, objects: ReadonlyArray<Rendered>): ReadonlyArray<Json> =>
+const refusedBy = (
+  { destination, project: name }: Spec,
+  { spec }: Project,
+  objects: ReadonlyArray<Rendered>
+): ReadonlyArray<Json> =>
   objects.flatMap(({ object }): ReadonlyArray<Json> => {
     const { name: of, namespace: at } = object["metadata"] as { readonly name: string; readonly namespace?: string }
     const about = {
       kind: object["kind"],
       name: of,
-      ...(at === undefined ? {} : { namespace: at }),
+      // That of the Application for what lives in none.
+      namespace: at ?? destination.namespace,
       status: "SyncFailed"
     }
     if (spec === undefined) return []
@@ -112,13 +117,15 @@ const sync = async (call: Call, { spec }: Application): Promise<Json> => {
     }
     const objects = objectsOf(spec, source.helm.valuesObject)
     const project: Project = await call("GET", `${group}/appprojects/${spec.project}`)
-    const resources = refusedBy(spec.project, project, objects)
+    const resources = refusedBy(spec, project, objects)
     if (resources.length > 0) {
       const message = "one or more synchronization tasks are not valid"
+      // Where nobody says how often, it tries again, and the sync goes on.
+      const phase = spec.syncPolicy.retry?.limit === 0 ? "Failed" : "Running"
       return {
         sync: { status: "OutOfSync", comparedTo },
         health: { status: "Healthy" },
-        operationState: { phase: "Failed", message, syncResult: { source, resources } }
+        operationState: { phase, message, syncResult: { source, resources } }
       }
     }
     for (const each of objects) {

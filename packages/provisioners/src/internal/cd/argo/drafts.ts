@@ -59,6 +59,8 @@ export const specOf = (
   ...(wanted.ignoredDifferences.length === 0 ? {} : { ignoreDifferences: wanted.ignoredDifferences.map(ignore) }),
   syncPolicy: {
     automated: { prune: true, selfHeal: true },
+    // Else Argo CD tries what was refused five times more, for minutes, before it says so or deploys what replaces it.
+    retry: { limit: 0 },
     // What differs and is ignored is not written either.
     syncOptions: ["RespectIgnoreDifferences=true"]
   }
