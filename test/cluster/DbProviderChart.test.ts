@@ -27,6 +27,7 @@ import * as Installation from "./support/installation.ts"
 import * as Manifests from "./support/manifests.ts"
 import * as Promtool from "./support/promtool.ts"
 import * as ProviderStory from "./support/providerStory.ts"
+import * as ProviderRemains from "./support/providerRemains.ts"
 import * as Requests from "./support/requests.ts"
 import * as Restricted from "./support/restricted.ts"
 
@@ -151,40 +152,17 @@ const policies = ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding
 /** A namespace that helm is to make; it goes with the scope, and the kinds as well, whatever keeps them. */
 const place = Effect.gen(function* () {
   const namespace = yield* Clusters.unique("berth-test")
-  const gone = (type: ResourceType.ResourceType, name: string) =>
-    Client.use((client) => client.delete<KubeObject>(type, { name })).pipe(
-      Effect.andThen(Await.gone(type, { name })),
-      Effect.timeoutOption("15 seconds"),
-      Effect.ignore
-    )
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       for (const type of policies.toReversed()) {
-        yield* gone(type, `${namespace}.${release}-records`)
-        yield* gone(type, `${namespace}.${release}-roots`)
+        yield* ProviderRemains.gone(type, `${namespace}.${release}-records`)
+        yield* ProviderRemains.gone(type, `${namespace}.${release}-roots`)
       }
-      yield* freed(Database, namespace)
-      yield* freed(Builtin.Secret, namespace)
-      const roots = [
-        ...Crds.all.map(({ metadata }) => [Builtin.CustomResourceDefinition, metadata.name] as const),
-        [Builtin.Namespace, namespace] as const
-      ]
-      yield* Effect.forEach(roots, ([type, name]) => gone(type, name), { concurrency: "unbounded", discard: true })
+      yield* ProviderRemains.removed(namespace)
     })
   )
   return namespace
 })
-
-/** Takes the finalizers off everything of a kind. */
-const freed = (type: ResourceType.ResourceType, namespace: string) =>
-  Effect.gen(function* () {
-    const client = yield* Client
-    const { items } = yield* client.list<KubeObject>(type, { namespace })
-    const patch = { metadata: { finalizers: null } }
-    for (const { metadata } of items) {
-      yield* client.patch<KubeObject>(type, { name: metadata.name, namespace }, { type: "merge", patch })
-    }
-  }).pipe(Effect.ignore)
 
 /** A record and the Secret with its password, as the provider makes them, by a client that may be anybody's. */
 const tenant = Effect.fnUntraced(function* (namespace: string) {

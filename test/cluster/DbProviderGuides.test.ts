@@ -4,13 +4,6 @@ import { readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
-import type { KubeObject } from "@berth/kube/KubeObject"
-import type * as ResourceType from "@berth/kube/ResourceType"
-import * as Crds from "@berth/db-provider/Crds"
-import { Consumer } from "@berth/db-provider/Consumer"
-import { Database } from "@berth/db-provider/Database"
-import { Shard } from "@berth/db-provider/Shard"
-import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
 import * as Clusters from "@berth/testing/Clusters"
 import * as LocalProcess from "@berth/testing/LocalProcess"
@@ -21,6 +14,7 @@ import * as Markdown from "../support/markdown.ts"
 import * as Guide from "./support/guide.ts"
 import * as Helm from "./support/helm.ts"
 import * as Installation from "./support/installation.ts"
+import * as ProviderRemains from "./support/providerRemains.ts"
 
 /** What a reader is told to have. */
 const tools = ["kubectl", "psql", "openssl", "curl", "jq"]
@@ -42,31 +36,6 @@ const cluster = candidate?.layer ?? Cluster.embeddedWithClient()
 
 const namespace = "berth-db"
 const release = { name: "berth-db-provider", namespace }
-
-/** The namespace and the kinds that the guides make, taken away with what holds them. */
-const cleanup = Effect.gen(function* () {
-  const client = yield* Client
-  const freed = (type: ResourceType.ResourceType, where: { readonly namespace?: string }) =>
-    Effect.gen(function* () {
-      for (const { metadata } of (yield* client.list<KubeObject>(type, where)).items) {
-        const patch = { metadata: { finalizers: null } }
-        yield* client.patch<KubeObject>(type, { name: metadata.name, ...where }, { type: "merge", patch })
-      }
-    }).pipe(Effect.ignore)
-  const gone = (type: ResourceType.ResourceType, name: string) =>
-    client
-      .delete<KubeObject>(type, { name })
-      .pipe(Effect.andThen(Await.gone(type, { name })), Effect.timeoutOption("20 seconds"), Effect.ignore)
-  yield* Effect.forEach(Crds.all, ({ metadata }) =>
-    Effect.ignore(client.delete(Builtin.CustomResourceDefinition, metadata))
-  )
-  yield* freed(Database, { namespace })
-  yield* freed(Shard, {})
-  yield* freed(Consumer, {})
-  yield* freed(Builtin.Secret, { namespace })
-  yield* Effect.forEach(Crds.all, ({ metadata }) => gone(Builtin.CustomResourceDefinition, metadata.name))
-  yield* gone(Builtin.Namespace, namespace)
-})
 
 /** Runs the provider for as long as its Deployment has replicas: what a node would do. */
 const kubelet = Effect.fnUntraced(function* (args: ReadonlyArray<string>) {
@@ -126,7 +95,7 @@ describe.skipIf(helm === undefined)("The guides of the database provider", () =>
           "--tls-key",
           join(folder, "tls.key")
         ])
-        yield* Effect.addFinalizer(() => Effect.ignore(cleanup))
+        yield* Effect.addFinalizer(() => ProviderRemains.removed(namespace).pipe(Effect.ignore))
         /** What a reader would put in place of the example's addresses. */
         const here = (text: string, postgres: Postgres.Server) =>
           text
