@@ -6,7 +6,7 @@
  *   how long it takes says nothing but how many there are.
  * - D17: a change of a Consumer, or of a Secret that it names, counts as soon as the watch tells of it: a consumer that is disabled, a
  *   token that is taken away, or one that is added. An expired token is refused from that very moment.
- * - A token of which two consumers have the digest is nobody's.
+ * - A token of which two consumers have the digest is nobody's; each of them says so in its condition Ready: see `Consumers`.
  *
  * **Caveats**
  * - While the API server is out of reach, what was known last counts on.

@@ -6,6 +6,8 @@ import * as Await from "@berth/testing/Await"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Consumer } from "../src/Consumer.ts"
+import * as shared from "../src/internal/consumers/shared.ts"
+import { Settings } from "../src/Settings.ts"
 import * as Bench from "./support/ProviderBench.ts"
 
 type Raw = Kind.Raw<typeof Consumer>
@@ -53,6 +55,47 @@ describe("Consumers", { timeout: 60_000 }, () => {
         yield* saying(by, "provisioned")
       }).pipe(Effect.scoped)
     )
+
+    it.effect("D17: who has another one's token says so, and names that one, until each has its own", () =>
+      Effect.gen(function* () {
+        yield* Bench.startedWithout
+        const one = yield* Bench.consumer("one")
+        yield* saying(one, "provisioned")
+        const two = yield* Bench.consumer("two", { tokens: one.spec.tokens })
+        const messages = yield* Effect.forEach([one, two], (each) =>
+          Effect.map(saying(each, "token_shared"), ({ status }) => Conditions.get(status?.conditions, "Ready")?.message)
+        )
+        assert.include(messages[0], "a token of two:")
+        assert.include(messages[1], "a token of one:")
+        for (const message of messages) assert.notInclude(message, Bench.digestOf("one"))
+
+        yield* edited(two, { tokens: two.spec.tokens.map((token) => ({ ...token, sha256SecretRef: ofTwo })) })
+        yield* Effect.forEach([one, two], (each) => saying(each, "provisioned"))
+
+        // The same by what is in the Secrets, by one that is disabled, and mended by who goes.
+        yield* edited(two, { disabled: true })
+        yield* saying(two, "disabled")
+        yield* secret("token-of-two", Bench.digestOf("one").toUpperCase())
+        yield* edited(two, { disabled: false })
+        yield* Effect.forEach([one, two], (each) => saying(each, "token_shared"))
+        yield* Bench.deleteConsumer(two)
+        yield* Bench.consumerGone(two)
+        yield* saying(one, "provisioned")
+      }).pipe(Effect.scoped)
+    )
+    it.effect("D17: whose token it is, is asked of the API server, not of what was seen before", () =>
+      Effect.gen(function* () {
+        const { metadata } = yield* Bench.consumer("asked")
+        const book = shared.makeBook()
+        book.note(metadata.name, [Bench.digestOf("another"), Bench.digestOf("asked")])
+        const sharers = (digest: string) => shared.sharers(book, "who-asks", digest)
+
+        assert.deepStrictEqual(yield* sharers(Bench.digestOf("another")), [])
+        assert.deepStrictEqual(yield* sharers(Bench.digestOf("asked")), ["asked"])
+      }).pipe(Effect.provideService(Settings, { releaseNamespace: Bench.namespace, instance: "test" }))
+    )
+
+    const ofTwo = { name: "token-of-two", key: "sha256" }
 
     it.effect("one without a token, and one whose tokens have all expired, say so", () =>
       Effect.gen(function* () {

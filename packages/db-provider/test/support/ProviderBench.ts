@@ -1,6 +1,7 @@
 /**
  * The controllers at work: an embedded cluster, a real PostgreSQL as its shard, and what the API would do, done by hand.
  */
+import { createHash } from "node:crypto"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Caches from "@berth/kube/Caches"
 import { Client } from "@berth/kube/Client"
@@ -203,9 +204,12 @@ export const judge = Effect.fnUntraced(function* (name: string, isWell: boolean)
 
 type ConsumerSpec = Kind.Raw<typeof Consumer>["spec"]
 
+/** Of a token that is nobody else's. */
+export const digestOf = (consumer: string): string => createHash("sha256").update(consumer).digest("hex")
+
 export const consumer = Effect.fnUntraced(function* (name: string, spec: Partial<ConsumerSpec> = {}) {
   const client = yield* Client
-  const data = { sha256: encoded("a".repeat(64)) }
+  const data = { sha256: encoded(digestOf(name)) }
   yield* client.create(Builtin.Secret, { metadata: released(`token-of-${name}`), data })
   const sha256SecretRef = { name: `token-of-${name}`, key: "sha256" }
   return yield* client.create(Consumer, {
