@@ -4,6 +4,7 @@
  * **Guarantees**
  * - D9: a canary looks at each shard about every five minutes. What it can get to is named in an Event, the audit log and the log, and
  *   closes the shard to new databases; under `ownership: tenant` it closes the database whose tenant opened it.
+ * - D7, D11: what keeps the provider, or tenants, from connecting is named by a reason and a sentence of its own, without the driver's words.
  * - D11: a shard is looked at twice a minute, and at once where it did not answer a database; what it is found to be is in its conditions.
  * - One that is being deleted is kept while databases are on it, and its condition names them.
  * - Places that are nobody's any more are given back.
@@ -49,6 +50,19 @@ type ProvisionError = Disposition.ProvisionError
  * **Details**
  * | reason | what was seen | what happens next | what a person does |
  * |---|---|---|---|
+ * | `name_unknown` | the name of the server, or of the endpoint, does not resolve | looked at again within 30 s | correct `host`, or see to the DNS |
+ * | `connection_refused` | nobody listens there | looked at again within 30 s | start the server, or correct `host` and `port` |
+ * | `no_answer` | no answer in time | looked at again within 30 s | see to the server, network policies and firewalls |
+ * | `not_serving` | the server starts, stops or recovers | looked at again within 30 s | nothing, unless it lasts |
+ * | `too_many_connections` | the server has no connection left | looked at again within 30 s | end sessions, or raise `max_connections` |
+ * | `no_tls` | the server has no TLS | looked at again within 30 s | turn it on, or correct `sslmode` |
+ * | `certificate_untrusted` | the certificate's authority is not trusted | looked at again within 30 s | correct `caBundle` |
+ * | `certificate_name` | the certificate is for other names | looked at again within 30 s | correct `host`, the certificate, or `sslmode` |
+ * | `certificate_expired` | the certificate is not valid now | looked at again within 30 s | renew it |
+ * | `password_refused` | the provisioner's password is refused, or its role not known | looked at again within 30 s | correct the Secret, or run `bootstrap-sql` |
+ * | `role_refused` | the provisioner's role is not there, may not log in, or has no line in pg_hba.conf | looked at again within 30 s | make the role, or that line |
+ * | `database_missing` | `primary.database` is not there | looked at again within 30 s | correct it |
+ * | `connect_missing` | the provisioner may not connect to `primary.database` | looked at again within 30 s | grant CONNECT, or correct it |
  * | `not_prepared` | the provisioner lacks a privilege, or the server something else | looked at again within 30 s | run preflight, and what it says |
  * | `standby` | the server is a standby | looked at again within 30 s | name the primary, or wait for the end of a failover |
  * | `pooler` | the pooler looks users up where it should not, or keeps sessions | looked at again within a minute | correct the pooler, or `pooler` of the Shard |

@@ -82,8 +82,8 @@ describe("Shards", { timeout: 60_000 }, () => {
 
             yield* bench.passShard("away")
             assert.deepInclude(yield* said("away"), {
-              Reachable: "False unreachable",
-              Ready: "False unreachable",
+              Reachable: "False connection_refused",
+              Ready: "False connection_refused",
               IsolationVerified: "True verified"
             })
             yield* edited("away", { primary: spec.primary })

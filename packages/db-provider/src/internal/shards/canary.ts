@@ -20,6 +20,7 @@ import * as openedByTenant from "../databases/openedByTenant.ts"
 import * as rounds from "../rounds.ts"
 import { ofName } from "../shown.ts"
 import { tenantOf } from "../tenants.ts"
+import { explained } from "./connection.ts"
 import type { Look, ShardMemory } from "./memory.ts"
 import { Reasons } from "./reasons.ts"
 
@@ -55,13 +56,14 @@ const look = Effect.fnUntraced(function* (
   memory: ShardMemory
 ): Effect.fn.Return<Pick<Look, "conditions" | "failure">, never, Services> {
   const { isolationVerified, poolerVerified } = conditions
-  const canary = yield* Effect.result(Canary.ensure(server))
+  const named = Effect.mapError((failure: ProvisionError) => explained(shard, failure))
+  const canary = yield* Effect.result(named(Canary.ensure(server)))
   if (Result.isFailure(canary)) {
     const { failure } = canary
     return { failure, conditions: [fails(poolerVerified, failure), fails(isolationVerified, failure, "Unknown")] }
   }
-  const pooler = yield* Effect.result(verifyPooler(server, shard, canary.success))
-  const isolation = yield* Effect.result(verifyIsolation(server, shard, canary.success, memory))
+  const pooler = yield* Effect.result(named(verifyPooler(server, shard, canary.success)))
+  const isolation = yield* Effect.result(named(verifyIsolation(server, shard, canary.success, memory)))
   return {
     conditions: [
       Result.isFailure(pooler)

@@ -14,6 +14,7 @@ import { ShardServers } from "../../ShardServers.ts"
 import * as Sql from "../../Sql.ts"
 import { ofName } from "../shown.ts"
 import * as canary from "./canary.ts"
+import { explained } from "./connection.ts"
 import type { ShardMemory } from "./memory.ts"
 import { Reasons } from "./reasons.ts"
 
@@ -87,7 +88,7 @@ export const run = Effect.fnUntraced(function* (
     Effect.flatMap(servers.of(shard), (server) => Effect.map(preflight(server), (report) => ({ server, report })))
   )
   if (Result.isFailure(reached)) {
-    const { failure } = reached
+    const failure = explained(shard, reached.failure)
     const others = kept(shard, writable, poolerVerified, isolationVerified)
     return { failure, server: undefined, conditions: [canary.fails(reachable, failure), ...others] }
   }
@@ -104,7 +105,7 @@ export const run = Effect.fnUntraced(function* (
     return { failure: notPrepared(shard, report), server: undefined, conditions: [isReachable, ...others] }
   }
   const written = yield* Effect.result(write(server))
-  if (Result.isFailure(written)) return unwritable(written.failure)
+  if (Result.isFailure(written)) return unwritable(explained(shard, written.failure))
   const { conditions: seen, failure } = yield* canary.looked(server, shard, memory)
   return { failure, server, conditions: [isReachable, isWritable, ...seen] }
 })
