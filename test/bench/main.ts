@@ -16,7 +16,7 @@ import { Database } from "@berth/db-provider/Database"
 import { Shard } from "@berth/db-provider/Shard"
 import * as ControlPlane from "@berth/testing/ControlPlane"
 import * as LocalProcess from "@berth/testing/LocalProcess"
-import { Effect, Redacted } from "effect"
+import { Effect, Exit, Redacted } from "effect"
 import { cache } from "./benchmarks/cache.ts"
 import { noop } from "./benchmarks/noop.ts"
 import { provision } from "./benchmarks/provision.ts"
@@ -102,17 +102,26 @@ const run = (name: string, benchmark: Benchmark, programs: Peers.Programs) =>
     return result
   }).pipe(Effect.scoped)
 
+/** What failed is told, and does not take with it what was measured before. */
+const attempt = (name: string, benchmark: Benchmark, programs: Peers.Programs) =>
+  Effect.tapCause(run(name, benchmark, programs), (cause) => Effect.logError(`${name} failed`, cause))
+
 const program = Effect.gen(function* () {
   const machine = Results.machine()
   const folder = yield* LocalProcess.temporaryFolder("berth-bench")
   const programs = yield* Effect.promise(() => Peers.build(join(folder, "program")))
-  const results = yield* Effect.forEach(Object.entries(benchmarks), ([name, benchmark]) =>
-    names.includes(name) ? Effect.map(run(name, benchmark, programs), (result) => [result]) : Effect.succeed([])
-  )
   const file = flags.out ?? join(here, "results", `${new Date().toISOString().replaceAll(":", "-")}.json`)
-  Results.write(file, { machine, small: flags.small, results: results.flat() })
-  console.log(Results.table(results.flat()))
+  const results: Array<Results.Result> = []
+  const failed: Array<string> = []
+  for (const [name, benchmark] of Object.entries(benchmarks).filter(([name]) => names.includes(name))) {
+    const exit = yield* Effect.exit(attempt(name, benchmark, programs))
+    if (Exit.isSuccess(exit)) results.push(exit.value)
+    else failed.push(name)
+    Results.write(file, { machine, small: flags.small, results })
+  }
+  console.log(Results.table(results))
   console.error(`written to ${file}`)
+  if (failed.length > 0) return yield* Effect.die(new Error(`failed: ${failed.join(", ")}`))
 })
 
 program.pipe(Effect.scoped, Operator.runMain)

@@ -7,6 +7,7 @@ import { Context, Effect, Layer } from "effect"
 import * as DebianPostgres from "../../../packages/db-provider/test/support/DebianPostgres.ts"
 import type { Benchmark } from "../support/bench.ts"
 import { median } from "../support/numbers.ts"
+import * as CpuTimes from "../support/cpuTimes.ts"
 import * as Prometheus from "../support/prometheus.ts"
 import * as Replicas from "../support/replicas.ts"
 import type { Measure } from "../support/results.ts"
@@ -24,6 +25,8 @@ interface Made {
 
 /** Makes one database. What the worker of this number keeps is used by nobody else at the same time. */
 type Way = (worker: number) => Effect.Effect<Made, unknown>
+
+type Pair = Readonly<Record<"leader" | "follower", Replicas.Replica>>
 
 interface Batch {
   readonly made: ReadonlyArray<Made>
@@ -124,34 +127,59 @@ const ofRates = (version: string, all: ReadonlyArray<Level>): ReadonlyArray<Meas
   ]
 }
 
+/** Who works for one database, by the names of their programs as the kernel has them. */
+const parties: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "the server": ["postgres"],
+  "the API server, etcd and the controller manager": ["kube-apiserver", "etcd", "kube-controller"]
+}
+
+/** CPU of each party and of both replicas for a batch, in ms for one database. */
+const cpuOf = Effect.fnUntraced(function* (replicas: Pair, work: Effect.Effect<unknown, unknown>, count: number) {
+  const times = Effect.gen(function* () {
+    const all = CpuTimes.ofChildren()
+    const replica = (yield* replicas.leader.cpuSeconds) + (yield* replicas.follower.cpuSeconds)
+    const sums = Object.entries(parties).map(([party, names]): readonly [string, number] => [
+      party,
+      names.reduce((sum, name) => sum + (all[name] ?? 0), 0)
+    ])
+    return new Map([...sums, ["both replicas", replica]])
+  })
+  const before = yield* times
+  yield* work
+  const after = yield* times
+  return new Map([...after].map(([party, seconds]) => [party, ((seconds - (before.get(party) ?? 0)) * 1000) / count]))
+})
+
 /** What one database costs of what does not depend on how busy the machine is, asked of the leader one after the other. */
-const costs = Effect.fnUntraced(function* (
-  { shard, ways }: Work,
-  leader: Replicas.Replica,
-  version: string,
-  count: number
-) {
-  const requests = Effect.map(leader.metrics, (samples) => Prometheus.sum(samples, "rest_client_requests_total"))
-  const before = { requests: yield* requests, cpu: yield* leader.cpuSeconds }
-  const { made } = yield* batch(ways.leader, count, 1)
-  const after = { requests: yield* requests, cpu: yield* leader.cpuSeconds }
-  yield* Tenancy.drop(
-    shard,
-    made.map(({ name }) => name)
+const costs = Effect.fnUntraced(function* ({ shard, ways }: Work, replicas: Pair, version: string, count: number) {
+  const requests = Effect.map(replicas.leader.metrics, (samples) =>
+    Prometheus.sum(samples, "rest_client_requests_total")
   )
-  const about = `for one database, of the leader, PostgreSQL ${version}`
+  const made = (way: Way) =>
+    Effect.flatMap(batch(way, count, 1), ({ made }) =>
+      Tenancy.drop(
+        shard,
+        made.map(({ name }) => name)
+      )
+    )
+  const byHand = yield* cpuOf(replicas, made(ways.bare), count)
+  const before = yield* requests
+  const byLeader = yield* cpuOf(replicas, made(ways.leader), count)
+  const sent = ((yield* requests) - before) / count
+  const about = `one database, of the leader, PostgreSQL ${version}`
+  const cpu = [...byLeader].map(([party, ms]) => ({
+    what: `CPU of ${party} for ${about}, and its drop`,
+    unit: "ms",
+    berth: ms,
+    other: byHand.get(party)
+  }))
   return [
-    { what: `requests to the API server ${about}`, unit: "", berth: (after.requests - before.requests) / count },
-    { what: `CPU ${about}`, unit: "ms", berth: ((after.cpu - before.cpu) * 1000) / count }
+    { what: `requests to the API server for ${about}`, unit: "", berth: sent },
+    ...cpu
   ] satisfies ReadonlyArray<Measure>
 })
 
-const on = Effect.fnUntraced(function* (
-  version: string,
-  shard: Tenancy.Prepared,
-  replicas: Readonly<Record<"leader" | "follower", Replicas.Replica>>,
-  sizes: Sizes
-) {
+const on = Effect.fnUntraced(function* (version: string, shard: Tenancy.Prepared, replicas: Pair, sizes: Sizes) {
   const { follower, leader } = replicas
   const workers = yield* Tenancy.byHand(shard, Math.max(...levels))
   const work: Work = {
@@ -172,7 +200,7 @@ const on = Effect.fnUntraced(function* (
   }
   const all = yield* Effect.forEach(levels, (atOnce) => level(work, atOnce, sizes))
   const measures = all.flatMap((each) => ofLevel(version, each))
-  return [...measures, ...ofRates(version, all), ...(yield* costs(work, leader, version, sizes.batchPuts))]
+  return [...measures, ...ofRates(version, all), ...(yield* costs(work, replicas, version, sizes.batchPuts))]
 }, Effect.scoped)
 
 /** Those that this machine has. */

@@ -24,10 +24,13 @@ const pageLength = 10
 const cursorPattern = /"next":"(?<cursor>[^"]+)"/u
 const longestPage = 100
 
+/** So that a consumer asks less often than it may. */
+const pause = "15 millis"
+
 /** One after the other: how long each of them took. */
 const oneByOne = (count: number, ask: (index: number) => Effect.Effect<Answer, Refused>) =>
   Effect.map(
-    Effect.forEach(Array.from({ length: count }), (_, index) => ask(index)),
+    Effect.forEach(Array.from({ length: count }), (_, index) => Effect.delay(ask(index), pause)),
     (answers) => answers.map(({ tookMs }) => tookMs)
   )
 
@@ -35,7 +38,7 @@ const oneByOne = (count: number, ask: (index: number) => Effect.Effect<Answer, R
 const middle = Effect.fnUntraced(function* (caller: Caller, records: number) {
   let cursor: string | undefined
   for (let passed = 0; passed + longestPage <= records / 2; passed += longestPage) {
-    const { body } = yield* caller.list({ limit: longestPage, cursor })
+    const { body } = yield* Effect.delay(caller.list({ limit: longestPage, cursor }), pause)
     cursor = cursorPattern.exec(body)?.groups?.["cursor"] ?? cursor
   }
   return cursor

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs"
 import * as LocalProcess from "@berth/testing/LocalProcess"
 import { Data, Deferred, Effect, type Scope } from "effect"
+import * as CpuTimes from "./cpuTimes.ts"
 
 /** Something that the program said of itself, with the time since it was started. */
 export interface Said {
@@ -45,20 +46,11 @@ const outputMax = 4_096
 
 const patience = "2 minutes"
 
-/** The kernel counts in ticks of a hundredth of a second. */
-const ticksPerSecond = 100
-
 const field = (pid: number, name: string): number => {
   const line = readFileSync(`/proc/${pid}/status`, "utf8")
     .split("\n")
     .find((each) => each.startsWith(`${name}:`))
   return Number(/\d+/u.exec(line ?? "")?.[0] ?? 0)
-}
-
-const cpuTicks = (pid: number): number => {
-  const text = readFileSync(`/proc/${pid}/stat`, "utf8")
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
-  return Number(fields[11]) + Number(fields[12])
 }
 
 const parse = (line: string): Record<string, unknown> | undefined => {
@@ -146,7 +138,7 @@ export const launch = Effect.fnUntraced(function* (
     said: (event) => nth(event, 1),
     all,
     residentMb: Effect.sync(() => (field(running.pid, "VmRSS") * 1024) / 1e6),
-    cpuSeconds: Effect.sync(() => cpuTicks(running.pid) / ticksPerSecond),
+    cpuSeconds: Effect.sync(() => CpuTimes.of(running.pid)),
     collect: Effect.suspend(() => {
       const count = all("gc").length + 1
       return Effect.andThen(running.signal("SIGUSR2"), nth("gc", count))
