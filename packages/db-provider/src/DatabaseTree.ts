@@ -40,7 +40,7 @@ export type Services = onShard.Services
  * | `placed` | a place was found just now | made in the next pass | nothing |
  * | `shard_gone` | the record's shard is not there, or is another one of its name | looked at when it is, and every minute | see `inventory --adopt` |
  * | `shard_down` | the shard is not Reachable, or not Writable | looked at when it is, and every minute | see the shard's conditions |
- * | `held` | the record is being deleted, and nobody agreed | served on | delete it by the API, or annotate the record |
+ * | `held` | the record is being deleted, and nobody agreed | served on, Available and not Ready | delete it by the API, annotate the record, or adopt it |
  * | `kept` | it is closed, and the grace period is not over | dropped when that is over | nothing |
  * | `consent_changed` | the record is another one than a moment ago | looked at again | nothing |
  * | `removing` | it is dropped | the record goes | nothing |

@@ -4,9 +4,12 @@
  * **Guarantees**
  * - D3: see {@link DatabaseTree}. A tenant that was given its database is never given another password, and is only looked at.
  * - D8: what a tenant did to itself, as by a password of its own, is in the condition `Verified`, within about an hour.
+ * - D14: that somebody has deleted the Secret of a password, which its finalizer keeps, is in the condition `Verified` at once.
+ * - What a Shard limits holds for a database that is there already when it was looked at next, within about an hour.
  * - D11: who waits for a shard keeps nobody from another one; what waits is woken when its shard is worked on again, or has room.
  * - D12, D13: it is closed at once, and dropped when its `dropAfter` is over; what is in the way is the reason of its condition `Ready`.
- * - D14: a record that is being deleted without consent is Held, and goes on being served; an Event says so.
+ * - D14: a record that is being deleted without consent is Held, and goes on being served: it is Available, not Ready, and says why.
+ * - An Event tells once why a database waits, and that it is held, let go, closed, and dropped.
  *
  * @since 0.1.0
  */
@@ -17,12 +20,15 @@ import type * as Controller from "@berth/kube/Controller"
 import type { KubeObject, Ref } from "@berth/kube/KubeObject"
 import * as KubeObjects from "@berth/kube/KubeObject"
 import * as Watch from "@berth/kube/Watch"
+import type * as Disposition from "@berth/provisioners/Disposition"
 import * as Manager from "@berth/provisioners/Manager"
 import { Effect } from "effect"
 import * as Consent from "./Consent.ts"
 import { Database } from "./Database.ts"
 import * as DatabaseTree from "./DatabaseTree.ts"
 import * as openedByTenant from "./internal/databases/openedByTenant.ts"
+import { isHeld } from "./internal/databases/reasons.ts"
+import * as secrets from "./internal/databases/secrets.ts"
 import * as status from "./internal/databases/status.ts"
 import * as verification from "./internal/databases/verification.ts"
 import * as rounds from "./internal/rounds.ts"
@@ -46,15 +52,16 @@ const concurrency = 256
  * @category constructors
  * @since 0.1.0
  */
-export const options = ({ definitions }: Records["Service"]) => {
+export const options = ({ definitions }: Records["Service"], memory = DatabaseTree.makeMemory()) => {
   const { databases } = definitions
-  const memory = DatabaseTree.makeMemory()
   return {
     kind: Database,
     definition: databases,
     finalizer: Consent.finalizer,
     inputs: [databases],
     announces: false,
+    // That is all that its tenant sees of it.
+    available: (_: Database, failure: Disposition.Shown) => isHeld(failure),
     concurrency,
     provisioner: (database: Database) => DatabaseTree.make(database, memory),
     status: status.of
@@ -69,9 +76,11 @@ export const options = ({ definitions }: Records["Service"]) => {
  */
 export const make: Effect.Effect<Controller.Controller<Services>, never, Records> = Effect.map(Records, (records) => {
   const { consumers, databases, shards } = records.definitions
+  const memory = DatabaseTree.makeMemory()
   return Manager.make({
-    ...options(records),
+    ...options(records, memory),
     watches: [
+      secrets.watch(records, memory),
       Watch.mapped(databases, (database) => [KubeObjects.ref(database)], { when: changesIsolation }),
       // A place that is given back is somebody else's.
       Watch.mappedEffect(databases, () => refs(records.unplaced), { when: ({ _tag }) => _tag === "Deleted" }),

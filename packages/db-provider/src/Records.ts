@@ -131,6 +131,13 @@ export const definitions = ({ releaseNamespace }: Pick<Settings["Service"], "rel
       labelSelector: `!${Credentials.tenantLabel}`,
       metadataOnly: true
     }),
+    /** Their passwords' Secrets, by their names and labels: only who acts has this one open, to see that somebody deletes one. */
+    credentials: Cache.define(Builtin.Secret, {
+      namespaces,
+      labelSelector: Credentials.tenantLabel,
+      metadataOnly: true,
+      drop: ["metadata.annotations"]
+    }),
     ledgers: Cache.define(Builtin.ConfigMap, { namespaces, labelSelector: Ledger.label })
   }
 }

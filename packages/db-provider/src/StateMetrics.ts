@@ -59,7 +59,7 @@ const oldestMs = (databases: ReadonlyArray<RawDatabase>, nowMs: number): number 
   }, nowMs)
 
 /** Of the condition `Verified`, as long as it is False. */
-const unverifiedReasons = ["differs", "password_changed", "password_lost"]
+const unverifiedReasons = ["differs", "password_changed", "password_lost", "password_deleted"]
 
 const isUnverified = ({ status }: RawDatabase, reason: string): boolean =>
   status?.conditions?.some((each) => each.type === "Verified" && each.status === "False" && each.reason === reason) ??

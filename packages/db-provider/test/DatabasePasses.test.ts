@@ -1,6 +1,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import * as Events from "@berth/kube/Events"
 import type { KubeError } from "@berth/kube/KubeError"
 import * as Await from "@berth/testing/Await"
 import { assert, describe, layer } from "@effect/vitest"
@@ -13,6 +14,7 @@ import * as Ledger from "../src/Ledger.ts"
 import * as Names from "../src/Names.ts"
 import { phaseOf, type RawDatabase } from "../src/Records.ts"
 import * as Registry from "../src/Registry.ts"
+import { Shard } from "../src/Shard.ts"
 import * as Tombstones from "../src/Tombstones.ts"
 import * as Bench from "./support/ProviderBench.ts"
 import * as ShardBench from "./support/ShardBench.ts"
@@ -199,6 +201,10 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
           yield* bench.settle(database)
 
           assert.deepStrictEqual([yield* phase(database), yield* reason(database)], ["Held", "held"])
+          assert.deepInclude(yield* condition(database, "Available"), { status: "True", reason: "held" })
+          const ready = yield* condition(database, "Ready")
+          assert.strictEqual(ready?.status, "False")
+          assert.match(ready?.message ?? "", /^It is meant to be so: .* served on .*inventory --adopt\.$/u)
           yield* patched(database, { metadata: { annotations: { [Consent.releaseAnnotation]: "another-uid" } } })
           yield* bench.settle(database)
           yield* TestClock.adjust(Duration.days(30))
@@ -327,6 +333,96 @@ describe("A database, pass by pass", { timeout: 60_000 }, () => {
 
           assert.deepInclude(yield* condition(database, "Verified"), { status: "False", reason: expected })
           assert.strictEqual(yield* phase(database), "Ready")
+        })
+      )
+    )
+
+    const limited = Effect.fnUntraced(function* ({ spec }: RawDatabase) {
+      const { postgres } = yield* ShardBench.ShardBench
+      const [row] = yield* postgres.query(
+        `select r.rolconnlimit as role, d.datconnlimit as database, r.rolconfig as "ofRole",
+          (select setconfig from pg_db_role_setting where setdatabase = d.oid and setrole = 0) as "ofDatabase"
+        from pg_roles r, pg_database d where r.rolname = $1 and d.datname = $1`,
+        [spec.databaseName]
+      )
+      return row
+    })
+    it.effect.each(["provider", "tenant"] as const)(
+      "D8: limits that were changed hold for a database of a %s that is there when it is looked at next",
+      (ownership) =>
+        Bench.inPasses((bench) =>
+          Effect.gen(function* () {
+            const name = `limits-${ownership}`
+            yield* Bench.readyShard(name, { ownership, limits: { roleConnections: 3, databaseConnections: 4 } })
+            const by = yield* Bench.consumer(name)
+            const database = yield* Bench.put(by, "branch-1", on(name))
+            yield* bench.settle(database)
+            yield* bench.pass(database)
+            const before = { role: 3, database: 4, ofRole: null, ofDatabase: null }
+            assert.deepStrictEqual<unknown>(yield* limited(database), before)
+            const limits = { roleConnections: 5, databaseConnections: 6, tempFileLimit: "2MB", statementTimeout: "5s" }
+            yield* Client.use((client) => client.patch(Shard, { name }, { type: "merge", patch: { spec: { limits } } }))
+
+            yield* TestClock.adjust("1 hour")
+            yield* bench.settle(database)
+            assert.deepStrictEqual<unknown>(yield* limited(database), {
+              role: 5,
+              database: 6,
+              ofRole: ["temp_file_limit=2MB"],
+              // An owner's own default is not taken back from it, nor is one imposed.
+              ofDatabase: ownership === "tenant" ? null : ["statement_timeout=5000ms"]
+            })
+            assert.isUndefined(yield* condition(database, "Verified"))
+            assert.strictEqual(yield* Bench.asks(database), "done")
+
+            yield* Client.use((client) =>
+              client.patch(Shard, { name }, { type: "merge", patch: { spec: { limits: { tempFileLimit: null } } } })
+            )
+            yield* TestClock.adjust("1 hour")
+            yield* bench.settle(database)
+            assert.deepInclude(yield* limited(database), { ofRole: ["temp_file_limit=2MB"] })
+          })
+        )
+    )
+
+    it.effect("D13, D14: Events tell once why it waits, and that it is held, let go, closed, and dropped", () =>
+      Bench.inPasses((bench) =>
+        Effect.gen(function* () {
+          const told: Array<string> = []
+          const record = ({ action, note, reason: why, type }: Events.Report) =>
+            Effect.sync(() => void told.push(`${type} ${why} ${action}: ${note}`))
+          const recorded = Effect.provideService(Events.Recorder, { record })
+          yield* Bench.readyShard("told", { gracePeriod: "1h", accepting: false })
+          const by = yield* Bench.consumer("told")
+          const database = yield* Bench.put(by, "branch-1", on("told"))
+          const settle = recorded(bench.settle(database))
+          const next = Effect.andThen(TestClock.adjust("2 minutes"), settle)
+
+          yield* settle
+          yield* next
+          yield* next
+          yield* Client.use((client) =>
+            client.patch(Shard, { name: "told" }, { type: "merge", patch: { spec: { accepting: true } } })
+          )
+          yield* next
+          yield* deleted(database)
+          yield* next
+          yield* next
+          yield* Bench.remove(database)
+          yield* next
+          yield* next
+          const { dropAfter } = (yield* Bench.read(database)).status ?? {}
+          yield* TestClock.adjust("1 hour")
+          assert.isUndefined(yield* settle)
+
+          assert.deepStrictEqual(told, [
+            "Warning Waiting Place: No shard that matches accepts databases now.",
+            "Normal provisioned Provision: Everything is provisioned.",
+            "Warning Held Delete: The record is being deleted, and its consumer did not ask for that: the tenant goes on being served.",
+            "Normal Released Release: The tenant that was held is let go, since its consumer has deleted it by the API.",
+            `Normal Closed Close: Nobody can connect any more. The data is kept until ${dropAfter}.`,
+            "Normal Dropped Drop: The database and its role are dropped, and the record goes."
+          ])
         })
       )
     )

@@ -5,6 +5,7 @@ import type { KubeObject } from "@berth/kube/KubeObject"
 import * as Await from "@berth/testing/Await"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import * as Consent from "../src/Consent.ts"
 import { Database } from "../src/Database.ts"
 import * as Names from "../src/Names.ts"
 import { type RawDatabase } from "../src/Records.ts"
@@ -94,6 +95,36 @@ describe("Databases", { timeout: 60_000 }, () => {
           assert.deepStrictEqual<unknown>(yield* Bench.onServer(database), { databases: 1, roles: 1 })
           assert.strictEqual(yield* Bench.asks(database, "create table t ()"), "done")
         }
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("D14: that somebody has deleted the Secret of a password is said at once, until it is made anew", () =>
+      Effect.gen(function* () {
+        yield* Bench.started()
+        yield* Bench.shard("secret")
+        const by = yield* Bench.consumer("secret")
+        const database = yield* Bench.put(by, "branch-1", on("secret"))
+        yield* Bench.until(database, "Ready")
+        const client = yield* Client
+        const name = Names.credentials(database.spec.databaseName)
+        const secret = { name, namespace: Bench.namespace }
+        const verified = (reason: string) =>
+          Await.until(
+            Database,
+            ref(database),
+            ({ status }) => Conditions.get(status?.conditions, "Verified")?.reason === reason
+          )
+        const { data = {}, metadata } = yield* client.get(Builtin.Secret, secret)
+
+        yield* client.delete(Builtin.Secret, secret)
+        const { status } = yield* verified("password_deleted")
+        assert.include(Conditions.get(status?.conditions, "Verified")?.message, Consent.finalizer)
+        assert.strictEqual(status?.phase, "Ready")
+        yield* client.patch(Builtin.Secret, secret, { type: "merge", patch: { metadata: { finalizers: null } } })
+        const { annotations = {}, finalizers = [], labels = {} } = metadata
+        yield* client.create(Builtin.Secret, { metadata: { ...secret, annotations, finalizers, labels }, data })
+
+        yield* verified("verified")
       }).pipe(Effect.scoped)
     )
 

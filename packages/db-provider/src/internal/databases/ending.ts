@@ -22,6 +22,7 @@ import { tenantOf } from "../tenants.ts"
 import { forget, type Memory } from "./memory.ts"
 import { onShard, type Services } from "./onShard.ts"
 import { Reasons } from "./reasons.ts"
+import { told } from "./status.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Step = Effect.Effect<void, ProvisionError, Services>
@@ -96,6 +97,7 @@ const drop = Effect.fnUntraced(function* (database: Database, memory: Memory) {
     ...AuditEvent.subjectOf(database),
     shard: database.spec.shardRef?.name ?? database.spec.databaseName
   })
+  yield* told(database, "Normal", "Dropped", "Drop", "The database and its role are dropped, and the record goes.")
 })
 
 // --- What is left of it

@@ -10,14 +10,22 @@ export interface Memory {
   readonly dropped: Set<string>
   /** When each was looked at last, by its UID. */
   readonly verifiedMs: Map<string, number>
+  /** The tenants whose Secret somebody has deleted, which its finalizer keeps. */
+  readonly leaving: Set<string>
 }
 
 export const make = (): Memory => ({
   unsettled: new Set(),
   passwords: new Map(),
   dropped: new Set(),
-  verifiedMs: new Map()
+  verifiedMs: new Map(),
+  leaving: new Set()
 })
+
+/** The next pass looks, whenever the last one was. */
+export const lookAgain = ({ verifiedMs }: Memory, uid: string): void => {
+  verifiedMs.set(uid, 0)
+}
 
 export const forget = ({ dropped, passwords, unsettled, verifiedMs }: Memory, uid: string): void => {
   unsettled.delete(uid)

@@ -8,7 +8,7 @@ export const Reasons = Disposition.vocabulary("database", {
   shard_gone: Disposition.yield("The shard {shard} is not there, or another one has its name."),
   shard_down: Disposition.yield("The shard {shard} cannot be worked on now: see its conditions."),
   held: Disposition.yield(
-    "The record is being deleted, and its consumer did not ask for that, so it goes on serving: to let the tenant go, annotate it with db.berth.dev/release and its own UID {uid}."
+    "It is meant to be so: the record was deleted without the API, so its tenant is served on and the record is never Ready again. To let the tenant go, delete it by the API, or annotate the record with db.berth.dev/release and its own UID {uid}; to keep it, make the record anew by inventory --adopt."
   ),
   kept: Disposition.yield("The database is closed, and is kept until the grace period is over."),
   consent_changed: Disposition.yield("What is to become of the database was changed just now."),
@@ -17,3 +17,7 @@ export const Reasons = Disposition.vocabulary("database", {
     "The database was closed, since its tenant had let others in: when that is settled, annotate the record with db.berth.dev/reopen and its own UID {uid}."
   )
 })
+
+/** Whether a record is only there for its finalizer, and its tenant is served on. */
+export const isHeld = ({ reason, vocabulary }: Pick<Disposition.Shown, "reason" | "vocabulary">): boolean =>
+  vocabulary === Reasons.held.vocabulary && reason === Reasons.held.reason

@@ -103,7 +103,7 @@ const serve = (database: Database, memory: Memory): Step =>
       )
       if (made) return
     }
-    if (isAdopted(database) && (yield* verification.isWhole(database))) return
+    if (isAdopted(database) && (yield* verification.isWhole(database, memory))) return
     yield* Effect.tapError(create(database, memory), (failure) => watchSelf(database, failure))
   })
 

@@ -12,7 +12,7 @@ import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import { isClosed, isGiven, phaseOf, type Records } from "../../Records.ts"
 import { gracePeriod, Shard } from "../../Shard.ts"
 import { shardOf } from "./onShard.ts"
-import { Reasons } from "./reasons.ts"
+import { isHeld, Reasons } from "./reasons.ts"
 
 interface Progress {
   readonly phase: Phase
@@ -24,7 +24,7 @@ const isDone = ({ progress }: Manager.Outcome, step: string): boolean =>
 
 const wantedPhase = (database: Database, { failure }: Manager.Outcome): Phase => {
   if (failure === undefined) return "Ready"
-  if (failure.vocabulary === Reasons.held.vocabulary && failure.reason === Reasons.held.reason) return "Held"
+  if (isHeld(failure)) return "Held"
   if (failure.disposition === "Terminal" || failure.disposition === "UserActionRequired") return "Failed"
   const before = database.status?.phase
   // What was given is served on while something of it is looked at again.
@@ -74,11 +74,9 @@ const tell = Effect.fnUntraced(function* (database: Database, next: Progress, ou
   const before = phaseOf(database)
   const subject = AuditEvent.subjectOf(database)
   const shard = database.spec.shardRef?.name
-  if (before === "Held" && Consent.isGiven(database)) {
-    const by = Consent.of(database)
-    if (by !== "nobody") yield* Audit.record({ event: "database.released", ...subject, by })
-  }
+  if (before === "Held" && Consent.isGiven(database)) yield* tellReleased(database)
   if (next.phase === "Held" && before !== "Held") yield* tellHeld(database)
+  yield* tellWaiting(database, next, outcome)
   if (shard === undefined) return
   if (next.phase === "Ready" && !isGiven(before)) {
     yield* Audit.record({ event: "database.ready", ...subject, shard })
@@ -86,9 +84,36 @@ const tell = Effect.fnUntraced(function* (database: Database, next: Progress, ou
   }
   if (next.dropAfter !== undefined && isClosed(next.phase) && !isClosed(before)) {
     yield* Audit.record({ event: "database.closed", ...subject, shard, dropAfter: next.dropAfter })
+    const until = DateTime.formatIso(next.dropAfter)
+    yield* told(database, "Normal", "Closed", "Close", `Nobody can connect any more. The data is kept until ${until}.`)
   }
   const reason = failedDrop(database, next, outcome)
   if (reason !== undefined) yield* Audit.record({ event: "drop.failed", ...subject, shard, reason })
+})
+
+/** An Event about the record. */
+export const told = (
+  { metadata }: Database,
+  type: "Normal" | "Warning",
+  reason: string,
+  action: string,
+  note: string
+): Effect.Effect<void> =>
+  Events.recordIfAny({ regarding: Events.regarding(Database, metadata), type, reason, action, note })
+
+/** Over as soon as it is seen. */
+const passing = [Reasons.unplaced, Reasons.placed, Reasons.consent_changed].map(({ reason }) => reason)
+
+/** Of what waits for others there is no other Event: a manager has none of a Yield. Each reason once, as long as it stays the same. */
+const tellWaiting = Effect.fnUntraced(function* (
+  database: Database,
+  { phase }: Progress,
+  { failure }: Manager.Outcome
+) {
+  if (failure?.disposition !== "Yield" || (phase !== "Pending" && phase !== "Provisioning")) return
+  if (passing.some((reason) => reason === failure.reason)) return
+  if (Conditions.get(database.status?.conditions, "Ready")?.reason === failure.reason) return
+  yield* told(database, "Warning", "Waiting", phase === "Pending" ? "Place" : "Provision", failure.message)
 })
 
 /** The reason of a drop that was due and did not succeed, unless the same was told before. */
@@ -101,13 +126,20 @@ const failedDrop = ({ status }: Database, next: Progress, outcome: Manager.Outco
 
 const tellHeld = Effect.fnUntraced(function* (database: Database) {
   yield* Audit.record({ event: "database.held", ...AuditEvent.subjectOf(database) })
-  yield* Events.recordIfAny({
-    regarding: Events.regarding(Database, database.metadata),
-    type: "Warning",
-    reason: "Held",
-    action: "Delete",
-    note: "The record is being deleted, and its consumer did not ask for that: the tenant goes on being served."
-  })
+  const note = "The record is being deleted, and its consumer did not ask for that: the tenant goes on being served."
+  yield* told(database, "Warning", "Held", "Delete", note)
+})
+
+const released = {
+  consumer: "The tenant that was held is let go, since its consumer has deleted it by the API.",
+  administrator: "The tenant that was held is let go, since an administrator has annotated its record."
+}
+
+const tellReleased = Effect.fnUntraced(function* (database: Database) {
+  const by = Consent.of(database)
+  if (by === "nobody") return
+  yield* Audit.record({ event: "database.released", ...AuditEvent.subjectOf(database), by })
+  yield* told(database, "Normal", "Released", "Release", released[by])
 })
 
 /** From the record to the first login. */

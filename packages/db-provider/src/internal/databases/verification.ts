@@ -1,9 +1,10 @@
-/** Looks at databases that were given to their tenants: nothing of them is changed, what is not as it was made is said. */
+/** Looks at databases that were given to their tenants: nothing of them is changed but their limits, what is not as it was made is said. */
 import * as KubeFailure from "@berth/provisioners/KubeFailure"
 import * as Conditions from "@berth/kube/Conditions"
 import * as Events from "@berth/kube/Events"
 import * as Disposition from "@berth/provisioners/Disposition"
 import { Clock, Duration, Effect, Option } from "effect"
+import * as Consent from "../../Consent.ts"
 import * as Credentials from "../../Credentials.ts"
 import { Database } from "../../Database.ts"
 import { isPostgresError } from "../../PostgresError.ts"
@@ -12,6 +13,7 @@ import { Settings } from "../../Settings.ts"
 import * as ShardServer from "../../ShardServer.ts"
 import * as TenantCreation from "../../TenantCreation.ts"
 import { tenantOf } from "../tenants.ts"
+import * as limits from "./limits.ts"
 import type { Memory } from "./memory.ts"
 import { onShard, type Services } from "./onShard.ts"
 
@@ -23,7 +25,7 @@ export const every = Duration.hours(1)
 /** Rounds are never quite as long as they should be. */
 const dueAfterMs = Duration.toMillis(every) / 2
 
-const type = "Verified"
+export const type = "Verified"
 const fieldManager = "berth-db-verified"
 
 type Verdict = Conditions.Input
@@ -50,6 +52,11 @@ const passwordLost = ill(
   "The Secret with the password is gone, and the server has only a verifier of it: put it back from a backup."
 )
 
+const passwordDeleted = ill(
+  "password_deleted",
+  `Somebody has deleted the Secret with the password. Its finalizer ${Consent.finalizer} keeps it, and the tenant is served on. The password is nowhere else: copy the Secret first, then take the finalizer off, and make it anew from the copy.`
+)
+
 const isWrongPassword = ({ cause }: ProvisionError): boolean =>
   isPostgresError(cause) && TenantCreation.isWrongPassword(cause)
 
@@ -61,7 +68,8 @@ const verdictOf = (failure: ProvisionError): Option.Option<Verdict> => {
 }
 
 const look = Effect.fnUntraced(function* (
-  database: Database
+  database: Database,
+  { leaving }: Memory
 ): Effect.fn.Return<Option.Option<Verdict>, ProvisionError, Services> {
   const { releaseNamespace } = yield* Settings
   const password = yield* Credentials.read(database.spec.databaseName, releaseNamespace)
@@ -69,11 +77,16 @@ const look = Effect.fnUntraced(function* (
   const tenant = tenantOf(database)
   yield* onShard(database, (server) =>
     Effect.andThen(
-      ShardServer.maintain(server, (connection) => TenantCreation.verify(connection, server, tenant)),
+      ShardServer.maintain(server, (connection) =>
+        Effect.andThen(
+          limits.apply(connection, server.settings, tenant),
+          TenantCreation.verify(connection, server, tenant)
+        )
+      ),
       TenantCreation.verifyLogin(server, tenant, password.value)
     )
   )
-  return Option.some(well)
+  return Option.some(leaving.has(database.spec.databaseName) ? passwordDeleted : well)
 })
 
 const isDue = (database: Database, { verifiedMs }: Memory, nowMs: number): boolean => {
@@ -90,7 +103,7 @@ export const verified = Effect.fnUntraced(function* (
   memory: Memory
 ): Effect.fn.Return<void, ProvisionError, Services> {
   if (!isDue(database, memory, yield* Clock.currentTimeMillis)) return
-  const verdict = yield* look(database).pipe(
+  const verdict = yield* look(database, memory).pipe(
     Effect.tapError((failure) => unwell(database, failure)),
     Effect.catch((failure) => Effect.succeed(verdictOf(failure)))
   )
@@ -99,15 +112,17 @@ export const verified = Effect.fnUntraced(function* (
 
 /** Whether a database that was given under another record can be served as it is, without its password being written again. */
 export const isWhole = Effect.fnUntraced(function* (
-  database: Database
+  database: Database,
+  memory: Memory
 ): Effect.fn.Return<boolean, ProvisionError, Services> {
-  const verdict = yield* look(database).pipe(
+  const verdict = yield* look(database, memory).pipe(
     Effect.catch((failure) =>
       Option.match(verdictOf(failure), { onNone: () => Effect.fail(failure), onSome: Effect.succeedSome })
     )
   )
   if (Option.exists(verdict, ({ reason }) => reason === passwordChanged.reason)) yield* say(database, passwordChanged)
-  return Option.exists(verdict, ({ reason }) => reason === well.reason || reason === passwordChanged.reason)
+  const whole = [well, passwordChanged, passwordDeleted].map(({ reason }) => reason)
+  return Option.exists(verdict, ({ reason }) => whole.includes(reason))
 })
 
 const say = Effect.fnUntraced(function* (database: Database, verdict: Verdict) {
