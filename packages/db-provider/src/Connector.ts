@@ -111,7 +111,9 @@ const pinned = [
   "standard_conforming_strings=on",
   "row_security=on",
   "check_function_bodies=off",
-  "client_min_messages=warning"
+  "client_min_messages=warning",
+  "idle_session_timeout=0",
+  "exit_on_error=off"
 ]
 
 const configOf = (target: Target, options: Options): ClientConfig => {

@@ -80,7 +80,7 @@ export const release = Effect.fn("Pins.release")(function* (
 ): Effect.fn.Return<ReadonlyArray<Left>, PostgresError> {
   const problems = new Map<string, string>()
   const attempt = Effect.fnUntraced(function* (pin: Pin) {
-    const refused = yield* refusal(releaseOne(connection, server, roleName, pin))
+    const refused = yield* refusal(connection, releaseOne(connection, server, roleName, pin))
     if (refused !== undefined) problems.set(pin.database, refused)
   })
   const pins = yield* list(connection, roleName)
@@ -97,10 +97,16 @@ export const release = Effect.fn("Pins.release")(function* (
 
 const alone = (pin: Pin): ReadonlyArray<Pin> => pin.grantors.map((grantor) => ({ ...pin, grantors: [grantor] }))
 
-/** A database that does not let the provisioner do it is told of; a connection that is lost ends the attempt. */
-const refusal = (self: Effect.Effect<void, PostgresError>): Effect.Effect<string | undefined, PostgresError> =>
+/**
+ * A database that does not let the provisioner do it is told of, also where its owner has sessions cut. A connection to the registry that
+ * is lost ends the attempt.
+ */
+const refusal = (
+  connection: Connection,
+  self: Effect.Effect<void, PostgresError>
+): Effect.Effect<string | undefined, PostgresError> =>
   Effect.as(self, undefined).pipe(
-    Effect.catch((error) => (error._tag === "ConnectionLost" ? Effect.fail(error) : Effect.succeed(error.message)))
+    Effect.catch((error) => (connection.isUsable() ? Effect.succeed(error.message) : Effect.fail(error)))
   )
 
 /** As a member of the role and of whoever granted to it: without that PostgreSQL would only warn, and revoke nothing. */

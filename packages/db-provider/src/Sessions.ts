@@ -66,21 +66,36 @@ const termination = (sessions: ReadonlyArray<Session>): Sql.Fragment =>
     FROM unnest(ARRAY[${Sql.list(sessions.map(({ pid }) => Sql.integer(pid)))}]) AS pid`
 
 /**
- * Ends all sessions but superusers', and returns those that are left.
+ * Ends all sessions but superusers', and those of a role that is to be spared, and returns those that are left.
  *
  * @category operations
  * @since 0.1.0
  */
 export const end = Effect.fn("Sessions.end")(function* (
   connection: Connection,
-  tenant: Tenant
+  tenant: Tenant,
+  spared?: string
 ): Effect.fn.Return<ReadonlyArray<Session>, PostgresError> {
   for (let round = 1; ; round++) {
     const found = yield* list(connection, tenant)
-    const mortal = found.filter(({ isSuperuser }) => !isSuperuser)
+    const mortal = found.filter(({ isSuperuser, user }) => !isSuperuser && (spared === undefined || user !== spared))
     if (mortal.length === 0 || round > roundsMax) return found
     const known = mortal.filter(({ user }) => user !== null)
     // One that is not anybody yet cannot be ended: it will be turned away, or be somebody in a moment.
     yield* connection.run(known.length === 0 ? Sql.sql`SELECT pg_sleep(0.1)` : termination(known))
   }
 })
+
+/**
+ * Ends the sessions of other tenants that hold a lock on the role, as by a grant to it in a transaction that they leave open.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const endHolders = (connection: Connection, roleName: string): Effect.Effect<void, PostgresError> =>
+  connection.run(
+    Sql.sql`SELECT pg_terminate_backend(l.pid, ${Sql.integer(waitMs)})
+      FROM pg_locks l JOIN pg_roles r ON r.oid = l.objid JOIN pg_stat_activity a USING (pid)
+        JOIN berth.tenants t ON t.role_name = a.usename
+      WHERE l.locktype = 'object' AND l.classid = 'pg_authid'::regclass AND r.rolname = ${Sql.text(roleName)}`
+  )

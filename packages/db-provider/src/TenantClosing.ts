@@ -3,7 +3,7 @@
  *
  * **Guarantees**
  * - D12: when it succeeds nobody can log in, nobody may connect, and nobody is connected any more, through a pooler neither. The data
- *   stays.
+ *   stays. No transaction that the tenant leaves open, or prepared, keeps it from being closed.
  * - D16: what was closed is opened by {@link reopen}, or by hand with {@link recoverySql}, with the password that it had.
  *
  * **Caveats**
@@ -12,17 +12,19 @@
  * @since 0.1.0
  */
 import * as Disposition from "@berth/provisioners/Disposition"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import type { Connection } from "./Connector.ts"
 import { ofName } from "./internal/shown.ts"
+import * as Obstacles from "./Obstacles.ts"
 import type { PostgresError } from "./PostgresError.ts"
-import type { Tenant } from "./Registry.ts"
+import * as Registry from "./Registry.ts"
 import * as Sessions from "./Sessions.ts"
 import * as ShardServer from "./ShardServer.ts"
 import * as TenantState from "./TenantState.ts"
 import * as Statements from "./TenantStatements.ts"
 
 type ProvisionError = Disposition.ProvisionError
+type Tenant = Registry.Tenant
 
 /**
  * Why a tenant is not closed, or not open, yet.
@@ -71,12 +73,12 @@ const granteesOf = ({ owner, privileges }: TenantState.Database): ReadonlyArray<
  */
 export const closeOn = Effect.fnUntraced(function* (
   connection: Connection,
-  { settings }: ShardServer.ShardServer,
+  server: ShardServer.ShardServer,
   tenant: Tenant
 ): Effect.fn.Return<void, ProvisionError | PostgresError> {
   const state = yield* TenantState.read(connection, tenant)
-  yield* TenantState.refuseForeign(settings, tenant, state)
-  if (waysIn(state).length > 0) yield* connection.run(closing(tenant, state))
+  yield* TenantState.refuseForeign(server.settings, tenant, state)
+  if (waysIn(state).length > 0) yield* closeWays(connection, server, tenant, state)
   const left = yield* Sessions.end(connection, tenant)
   const database = ofName(tenant.databaseName)
   const mortal = left.filter(({ isSuperuser }) => !isSuperuser)
@@ -84,6 +86,68 @@ export const closeOn = Effect.fnUntraced(function* (
   const open = waysIn(yield* TenantState.read(connection, tenant))
   if (open.length > 0) return yield* Reasons.still_open({ database }, { why: open.join("; ") })
 })
+
+/** A tenant may change its role, and its database where it owns that: once for each of them. */
+const attemptsMax = 3
+
+const closeWays = Effect.fnUntraced(function* (
+  connection: Connection,
+  server: ShardServer.ShardServer,
+  tenant: Tenant,
+  found: TenantState.State
+): Effect.fn.Return<void, PostgresError> {
+  let state = found
+  for (let attempt = 1; ; attempt++) {
+    const statement = connection.run(closing(tenant, state))
+    const prepared = new Set<string>()
+    const outcome = yield* Effect.result(Effect.raceFirst(statement, clearing(server, tenant, prepared)))
+    if (Result.isSuccess(outcome)) return
+    if (prepared.size === 0 || attempt === attemptsMax) return yield* Effect.fail(outcome.failure)
+    const rollBack = Obstacles.rollBack(server, tenant, [...prepared])
+    yield* Effect.catchTag(rollBack, ["LoginRefused", "Unreachable"], () =>
+      Effect.andThen(letIn(connection, server, tenant, state), rollBack)
+    )
+    state = yield* TenantState.read(connection, tenant)
+  }
+})
+
+/** A tenant that owns its database may have shut the provisioner out. */
+const letIn = (
+  connection: Connection,
+  { settings }: ShardServer.ShardServer,
+  tenant: Tenant,
+  { database }: TenantState.State
+): Effect.Effect<void, PostgresError> => {
+  const own = Option.filter(database, ({ owner }) => owner === tenant.roleName)
+  return Option.match(own, {
+    onNone: () => Effect.void,
+    onSome: ({ owner }) => connection.run(Statements.admitProvisioner(settings, tenant, owner))
+  })
+}
+
+/** Longer than it takes where nothing is in the way. */
+const lookEvery = "250 millis"
+
+/**
+ * Ends the sessions that a statement may be waiting for, by a connection of its own: a tenant that comes again at once stands behind the
+ * statement then. Notes the prepared transactions, which cannot be rolled back before the statement has given up. Goes on until it is
+ * interrupted.
+ */
+const clearing = (server: ShardServer.ShardServer, tenant: Tenant, prepared: Set<string>): Effect.Effect<never> =>
+  Effect.gen(function* () {
+    yield* Effect.sleep(lookEvery)
+    const connection = yield* server.inDatabase(Registry.database)
+    const look = Effect.gen(function* () {
+      yield* Sessions.end(connection, tenant, server.settings.primary.user)
+      for (const gid of yield* Obstacles.awaited(connection, tenant)) prepared.add(gid)
+      yield* Effect.sleep(lookEvery)
+    })
+    return yield* Effect.forever(look)
+  }).pipe(
+    Effect.scoped,
+    // The statement says what is wrong, when its time is over.
+    Effect.catch(() => Effect.never)
+  )
 
 const closing = (tenant: Tenant, { database, role }: TenantState.State) => {
   // A database whose DROP was interrupted takes no other change, and nobody can connect to it.

@@ -179,6 +179,10 @@ export const verify = Effect.fn("TenantCreation.verify")(function* (
 
 const Self = Schema.Struct({ user: Schema.String, database: Schema.String })
 
+/** Qualified: a tenant may put functions and types of its own in front of the catalog's, which could answer anything, without end. */
+const self = Sql.sql`SELECT current_user::pg_catalog.text AS user,
+  pg_catalog.current_database()::pg_catalog.text AS database`
+
 /**
  * Logs in as the tenant, as tenants are told to.
  *
@@ -193,13 +197,13 @@ export const verifyLogin = Effect.fn("TenantCreation.verifyLogin")(function* (
   password: Redacted.Redacted
 ): Effect.fn.Return<void, ProvisionError> {
   const login = { user: tenant.roleName, database: tenant.databaseName, password }
-  const [self] = yield* Effect.flatMap(server.asTenant(login, "endpoint"), (connection) =>
-    connection.query(Sql.sql`SELECT current_user::text AS user, current_database()::text AS database`, Self)
+  const [found] = yield* Effect.flatMap(server.asTenant(login, "endpoint"), (connection) =>
+    connection.query(self, Self)
   ).pipe(
     Effect.scoped,
     Effect.mapError((error) => ofEndpoint(server, tenant, error))
   )
-  if (self?.user === tenant.roleName && self.database === tenant.databaseName) return
+  if (found?.user === tenant.roleName && found.database === tenant.databaseName) return
   const why = "the endpoint leads to another login or another database"
   return yield* Reasons.login_fails({ shard: server.settings.shard, database: ofName(tenant.databaseName) }, { why })
 })

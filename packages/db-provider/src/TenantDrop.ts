@@ -13,13 +13,14 @@
  * @since 0.1.0
  */
 import * as Disposition from "@berth/provisioners/Disposition"
-import { Effect, Option } from "effect"
+import { Effect, Option, Result } from "effect"
 import type { Connection } from "./Connector.ts"
 import { ofName } from "./internal/shown.ts"
 import * as Obstacles from "./Obstacles.ts"
 import * as Pins from "./Pins.ts"
 import type { PostgresError } from "./PostgresError.ts"
 import * as Registry from "./Registry.ts"
+import * as Sessions from "./Sessions.ts"
 import * as ShardServer from "./ShardServer.ts"
 import * as Sql from "./Sql.ts"
 import * as TenantClosing from "./TenantClosing.ts"
@@ -98,12 +99,17 @@ const dropDatabase = Effect.fnUntraced(function* (
   }
   yield* Effect.catchIf(
     connection.run(Sql.sql`DROP DATABASE IF EXISTS ${Sql.name(tenant.databaseName)}`),
-    (error) => error._tag === "StatementRefused" && error.sqlState === "55006",
+    (error) => isRefusedBy(error, "55006", lockTimeout),
     (error) => explain(connection, tenant, error)
   )
 })
 
-/** 55006 says that something uses it; who is told has to know what. */
+const lockTimeout = "55P03"
+
+const isRefusedBy = (error: PostgresError, ...sqlStates: ReadonlyArray<string>): boolean =>
+  error._tag === "StatementRefused" && sqlStates.includes(error.sqlState)
+
+/** The server says that something uses it, or holds it; who is told has to know what. */
 const explain = Effect.fnUntraced(function* (
   connection: Connection,
   tenant: Tenant,
@@ -130,22 +136,26 @@ const unpin = Effect.fnUntraced(function* (connection: Connection, server: Shard
   return yield* Reasons.pinned({ role: ofName(tenant.roleName), databases }, { ...slowly, why })
 })
 
-/** Who granted something to the role since we looked does so again for nothing: the next pass looks again. */
+/**
+ * Any tenant can hold the role by a grant that it does not commit. Who granted something since we looked does so again for nothing: the
+ * next pass looks again.
+ */
 const forget = Effect.fnUntraced(function* (
   connection: Connection,
   { settings }: ShardServer.ShardServer,
-  tenant: Tenant
+  { databaseName, roleName }: Tenant
 ) {
-  const statement = Sql.script([Sql.sql`DROP ROLE IF EXISTS ${Sql.name(tenant.roleName)}`, Registry.forget(tenant)])
-  yield* Effect.catchIf(
-    connection.run(statement),
-    (error) => error._tag === "StatementRefused" && error.sqlState === "2BP01",
-    (error) =>
-      Effect.fail(
-        Reasons.pinned(
-          { role: ofName(tenant.roleName), databases: [settings.shard] },
-          { after: "1 second", why: error.message, cause: error }
-        )
-      )
-  )
+  const role = ofName(roleName)
+  const statement = Sql.script([Sql.sql`DROP ROLE IF EXISTS ${Sql.name(roleName)}`, Registry.forget({ databaseName })])
+  yield* Sessions.endHolders(connection, roleName)
+  const dropped = yield* Effect.result(connection.run(statement))
+  if (Result.isSuccess(dropped)) return
+  const error = dropped.failure
+  const details = { why: error.message, cause: error }
+  if (isRefusedBy(error, "2BP01")) {
+    return yield* Reasons.pinned({ role, databases: [settings.shard] }, { ...details, after: "1 second" })
+  }
+  const holders = isRefusedBy(error, lockTimeout) ? yield* Obstacles.holdersOf(connection, roleName) : []
+  if (holders.length === 0) return yield* Effect.fail(error)
+  return yield* Reasons.pinned({ role, databases: holders.map(ofName) }, { ...details, ...slowly })
 })

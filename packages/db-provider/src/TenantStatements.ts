@@ -139,6 +139,9 @@ export const login = ({ limits }: Settings, { roleName }: Tenant, verifier: stri
   Sql.sql`ALTER ROLE ${Sql.name(roleName)} LOGIN CONNECTION LIMIT ${Sql.integer(limits.roleConnections)}
     PASSWORD ${Sql.text(verifier)}`
 
+/** Whoever holds the tenant's role or database is ended meanwhile, or has prepared that, which can only be undone after this. */
+const closingLockMs = 2_000
+
 /**
  * Ends every way in, in one transaction: no login, no privilege, no connection. `has` says what there is of the tenant.
  *
@@ -152,6 +155,7 @@ export const close = (
   const database = Sql.name(tenant.databaseName)
   const grantees = has.grantees.map((grantee) => (grantee === "" ? Sql.sql`PUBLIC` : Sql.name(grantee)))
   return Sql.script([
+    Sql.sql`SET LOCAL lock_timeout = ${Sql.integer(closingLockMs)}`,
     ...(has.role ? [Sql.sql`ALTER ROLE ${Sql.name(tenant.roleName)} NOLOGIN`] : []),
     ...(has.owner === undefined
       ? []
@@ -193,13 +197,20 @@ export const allowConnections = (database: string, allowed: boolean): Sql.Fragme
   Sql.sql`ALTER DATABASE ${Sql.name(database)} ALLOW_CONNECTIONS ${Sql.boolean(allowed)}`
 
 /**
- * Lets the provisioner, and nobody else, into a database that is closed.
+ * Lets the provisioner, and nobody else, into a database that is closed, or that its owner lets nobody into.
  *
  * @category statements
  * @since 0.1.0
  */
-export const admitProvisioner = (tenant: Tenant, owner: string): Sql.Fragment =>
-  Sql.script(asOwner(owner, tenant, [allowConnections(tenant.databaseName, true), letProvisionerIn(tenant)]))
+export const admitProvisioner = ({ limits }: Settings, tenant: Tenant, owner: string): Sql.Fragment => {
+  const database = Sql.name(tenant.databaseName)
+  const own =
+    owner === tenant.roleName
+      ? [Sql.sql`ALTER DATABASE ${database} CONNECTION LIMIT ${Sql.integer(limits.databaseConnections)}`]
+      : []
+  const admitted = [...own, allowConnections(tenant.databaseName, true), letProvisionerIn(tenant)]
+  return Sql.script(asOwner(owner, tenant, admitted))
+}
 
 /**
  * Closes it again.

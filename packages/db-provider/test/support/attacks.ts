@@ -1,6 +1,7 @@
 /** What a tenant tries against others, against the provider and against the server, each on a real one. */
 import { assert, type Vitest } from "@effect/vitest"
 import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Client } from "pg"
 import * as Registry from "../../src/Registry.ts"
 import * as Sql from "../../src/Sql.ts"
 import * as TenantCreation from "../../src/TenantCreation.ts"
@@ -150,7 +151,60 @@ const refused: ReadonlyArray<Attack> = [
   ["subscribes to another server", () => "create subscription s connection 'host=127.0.0.1' publication p", "42501"],
   ["backs the server up", () => "select pg_backup_start('mine')", "42501"],
   ["locks the catalog of databases", () => "begin; lock table pg_database in access exclusive mode", "42501"],
+  ["marks a database as its own by a label", ({ victim }) => `security label on database ${victim} is 'mine'`, "22023"],
+  ["describes another tenant's role", ({ victim }) => `comment on role ${victim} is 'mine'`, "42501"],
+  ["gives what it has to another tenant", ({ me, victim }) => `reassign owned by ${me} to ${victim}`, "42501"],
+  ["makes a schema in another tenant's name", ({ victim }) => `create schema x authorization ${victim}`, "42501"],
+  ["takes CONNECT from another tenant", ({ victim }) => `revoke connect on database ${victim} from ${victim}`, "42501"],
+  ["lets itself into the administrator's database", ({ me }) => `grant connect on database postgres to ${me}`, "42501"],
+  ["lets itself set what is limited", ({ me }) => `grant set on parameter temp_file_limit to ${me}`, "42501"],
+  ["changes the provisioner's settings", () => `alter role ${provisioner} set search_path = evil`, "42501"],
+  [
+    "changes everybody's settings in another database",
+    ({ victim }) => `alter role all in database ${victim} set search_path = evil`,
+    "42501"
+  ],
+  [
+    "gives itself a function of the server's",
+    ({ me }) => `grant execute on function pg_read_file(text) to ${me}`,
+    "42501"
+  ],
+  [
+    "replaces one that maintenance uses",
+    () => "create or replace function pg_catalog.now() returns timestamptz return 1",
+    "42501"
+  ],
+  [
+    "adds an operator to the catalog",
+    () => "create operator pg_catalog.@@@@ (function = int4eq, leftarg = int, rightarg = int)",
+    "42501"
+  ],
+  ["reinterprets the server's types by a cast", () => "create cast (int as text) with inout as implicit", "42501"],
+  ["makes a type of its own insides", () => "create type b; create type b (input = textin, output = textout)", "42501"],
+  ["makes an access method", () => "create access method m type index handler bthandler", "42501"],
+  ["adds a rule to the catalog", () => "create rule r as on insert to pg_database do nothing", "42501"],
+  [
+    "adds a trigger to the catalog",
+    () =>
+      "create trigger t before insert on pg_database for each row execute function suppress_redundant_updates_trigger()",
+    "42501"
+  ],
+  ["adds an index to the catalog", () => "create index on pg_database (datname)", "42501"],
+  ["puts a table where all databases' ones are", () => "create table t () tablespace pg_global", "42501"],
+  ["empties the catalog of roles", () => "truncate pg_authid", "42501"],
+  ["holds rows of the catalog", () => "select * from pg_database for update", "42501"],
+  ["makes the server write to disk", () => "checkpoint", "42501"],
+  ["makes the server change its log", () => "select pg_switch_wal()", "42501"],
+  ["makes a standby a primary", () => "select pg_promote()", "42501"],
+  ["writes its memory into the server's log", () => "select pg_log_backend_memory_contexts(pg_backend_pid())", "42501"],
+  ["hides from who is connected", () => "set track_activities = off", "42501"],
+  ["keeps the log of the server by a slot", () => "select pg_create_physical_replication_slot('mine')", "42501"],
+  ["marks a replication's origin", () => "select pg_replication_origin_create('mine')", "42501"],
   // Data.
+  ["learns how large another tenant's database is", ({ victim }) => `select pg_database_size('${victim}')`, "42501"],
+  ["reads where subscriptions connect to", () => "select subconninfo from pg_subscription", "42501"],
+  ["reads statistics of columns", () => "select * from pg_statistic", "42501"],
+  ["reads the server's configuration files", () => "select * from pg_file_settings", "42501"],
   ["reads the passwords' verifiers", () => "select rolpassword from pg_authid", "42501"],
   ["reads them by the view", () => "select passwd from pg_shadow", "42501"],
   ["reads large objects past their privileges", () => "select data from pg_largeobject", "42501"],
@@ -275,6 +329,92 @@ export const attacks = (it: Vitest.MethodsNonLive<ShardBench.ShardBench | Tenant
 
       assert.strictEqual(done, "done")
     }).pipe(Effect.scoped)
+  )
+
+  it.effect("D8: gets no extension that reaches files or other servers", () =>
+    Effect.gen(function* () {
+      const { postgres, server } = yield* ShardBench.ShardBench
+      const { attacker } = yield* Tenants
+      const untrusted = yield* postgres.query(
+        "select distinct name from pg_available_extension_versions where superuser and not trusted order by name"
+      )
+
+      const got = yield* Effect.forEach(untrusted, ({ name }) =>
+        ShardBench.asked(server, attacker.login, `create extension "${String(name)}" cascade`)
+      )
+
+      assert.includeMembers(
+        untrusted.map(({ name }) => name),
+        ["dblink", "postgres_fdw", "file_fdw"]
+      )
+      assert.deepStrictEqual([...new Set(got)], ["42501"])
+    })
+  )
+
+  it.effect("D8: hears nothing of what others notify, by the same name", () =>
+    Effect.gen(function* () {
+      const { postgres, server } = yield* ShardBench.ShardBench
+      const { attacker, victim } = yield* Tenants
+      const heard: Array<string> = []
+      yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const { database, password, user } = attacker.login
+          const { host, port } = postgres
+          const client = new Client({ host, port, user, database, password: Redacted.value(password) })
+          client.on("notification", ({ payload = "" }) => heard.push(payload))
+          await client.connect()
+          await client.query("listen news")
+          return client
+        }),
+        (client) => Effect.promise(() => client.end())
+      ).pipe(
+        Effect.flatMap((client) =>
+          Effect.gen(function* () {
+            yield* ShardBench.asked(server, victim.login, "notify news, 'of the victim'")
+            yield* ShardBench.asked(server, attacker.login, "notify news, 'its own'")
+            // A session hears what there is when it asks for something; its own notice came later.
+            yield* Effect.promise(() => client.query("select 1"))
+            yield* Effect.promise(() => client.query("select 1"))
+          })
+        )
+      )
+
+      assert.deepStrictEqual(heard, ["its own"])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("D8: what it sets for its role in another's database is its own alone, and goes with that database", () =>
+    Effect.gen(function* () {
+      const { postgres, server } = yield* ShardBench.ShardBench
+      const [me, other] = [yield* ShardBench.made(server), yield* ShardBench.made(server)]
+      const setting = `alter role ${me.name} in database ${other.name} set default_transaction_read_only = on`
+      assert.strictEqual(yield* ShardBench.asked(server, me.login, setting), "done")
+
+      const work = yield* ShardBench.asked(server, other.login, "create table t ()")
+      yield* TenantDrop.drop(server, other.tenant)
+
+      const left = yield* postgres.query(
+        "select from pg_db_role_setting where setrole = (select oid from pg_roles where rolname = $1) and setdatabase <> 0",
+        [me.name]
+      )
+      assert.deepStrictEqual([work, left.length], ["done", 0])
+    })
+  )
+
+  it.effect("D8: answers nothing in the place of the catalog when the provider tries its login", () =>
+    Effect.gen(function* () {
+      const { server } = yield* ShardBench.ShardBench
+      const { login, name, tenant } = yield* ShardBench.made(server)
+      const traps = [
+        "create schema evil",
+        "create function evil.current_database() returns text language plpgsql as 'begin raise exception $$a trap$$; end'",
+        "create type evil.text as enum ('a trap')",
+        `alter role ${name} set search_path = evil, pg_catalog`
+      ]
+      assert.strictEqual(yield* ShardBench.asked(server, login, ...traps), "done")
+
+      yield* TenantCreation.verifyLogin(server, tenant, login.password)
+    })
   )
 
   it.effect("D8, D10: traps nobody by what it puts into public, or in front of the catalog", () =>
