@@ -14,6 +14,7 @@ import { createServer, type Server } from "node:https"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import type { Caches } from "@berth/kube/Caches"
 import type { Client } from "@berth/kube/Client"
+import * as HealthServer from "@berth/kube/HealthServer"
 import { Context, Data, Deferred, Duration, Effect, Layer, Scope } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -69,7 +70,7 @@ export class ListenFailed extends Data.TaggedError("ListenFailed")<{
   readonly code: string
 }> {
   override get message() {
-    return `the API cannot listen on ${this.host}:${this.port} (${this.code})`
+    return `the API ${HealthServer.listenProblem(this, "--api-listen")}`
   }
 }
 
@@ -91,12 +92,15 @@ const serverOf = ({ cert, key }: Certificates.Pair, { clientMs = 10_000, connect
     keepAliveTimeout: keepAliveMs,
     connectionsCheckingInterval: Math.ceil(clientMs / 5),
     maxHeaderSize: headersMaxBytes,
+    // Who sends two tokens, or two hosts, must not have one of them chosen: together they are none.
+    joinDuplicateHeaders: true,
     // The answer to that is a problem document, as every other.
     requireHostHeader: false
   })
   server.maxConnections = connectionsMax
   server.on("clientError", rawAnswers.answer)
   server.on("checkExpectation", rawAnswers.refuseExpectation)
+  server.on("connect", rawAnswers.refuseConnect)
   server.on("request", rawAnswers.follow)
   return server
 }

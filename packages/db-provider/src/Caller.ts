@@ -4,12 +4,13 @@
  * @since 0.1.0
  */
 import type { Identifier } from "@berth/kube/Identifier"
-import { Context } from "effect"
+import { Context, type Effect } from "effect"
 import type { Consumer } from "./Consumer.ts"
+import type { Problem } from "./Problem.ts"
 
 /**
  * **Details**: `token` is the token's name, `requestId` what logs and answers know the request by. `remoteAddress` is that of the
- * connection, which may be a proxy's.
+ * connection, which may be a proxy's. `stillIn` fails as soon as the token is not accepted any more: for whoever has waited.
  *
  * @category services
  * @since 0.1.0
@@ -21,5 +22,6 @@ export class Caller extends Context.Service<
     readonly token: Identifier
     readonly requestId: string
     readonly remoteAddress: string | undefined
+    readonly stillIn: Effect.Effect<void, Problem>
   }
 >()("@berth/db-provider/Caller") {}

@@ -31,7 +31,13 @@ const caller = Effect.fnUntraced(function* (name: string, maxDatabases = 10) {
   const client = yield* Client
   const raw = yield* client.create(Consumer, { metadata: { name }, spec: { tokens: [], quota: { maxDatabases } } })
   const consumer = yield* Consumer.decode(raw)
-  return { consumer, token: consumer.metadata.name, requestId: "request", remoteAddress: "127.0.0.1" }
+  return {
+    consumer,
+    token: consumer.metadata.name,
+    requestId: "request",
+    remoteAddress: "127.0.0.1",
+    stillIn: Effect.void
+  }
 })
 type By = Caller["Service"]
 
@@ -117,7 +123,7 @@ describe("The creation of a record", () => {
       ["was not written", false, 0]
     ]
     it.effect.each(lost)(
-      "D3: if nobody knows whether it %s, both places are what it says later",
+      "D3, D22: if nobody knows whether it %s, both places are what it says later, and so is the audit log",
       ([what, isWritten, by]) =>
         Effect.gen(function* () {
           yield* shardIs("True")
@@ -141,6 +147,11 @@ describe("The creation of a record", () => {
 
           assert.strictEqual(problem.code, "unavailable")
           assert.deepStrictEqual(taken, [by, before + by])
+          const told = (yield* Bench.Told).filter((each) => "consumer" in each && each.consumer === idOf(who))
+          assert.deepStrictEqual(
+            told.map(({ event }) => event),
+            isWritten ? ["database.requested", "database.placed"] : []
+          )
         }).pipe(Effect.scoped)
     )
   })

@@ -211,6 +211,23 @@ describe("Requests", { timeout: 60_000 }, () => {
       })
     )
 
+    it.effect("D22: a DELETE whose answer the cluster lost is told once, however often it is asked", () =>
+      Effect.gen(function* () {
+        const consumer = yield* Bench.consumer("lost")
+        const { name, token } = consumer
+        yield* Bench.ask("PUT", path("x"), { token })
+        const on = { resource: "databases.db.berth.dev", namespace: Bench.namespace, verb: "patch", nth: 1 } as const
+        yield* Faults.inject({ on, fault: Faults.lostAnswer() })
+
+        const first = yield* Bench.ask("DELETE", path("x"), { token })
+        const again = yield* Bench.ask("DELETE", path("x"), { token })
+        yield* Faults.mend
+
+        const told = (yield* Bench.Told).filter((each) => each.event === "delete.requested" && each.consumer === name)
+        assert.deepStrictEqual([first.status, again.status, told.length], [202, 202, 1])
+      })
+    )
+
     it.effect("D12: a DELETE is 200 as soon as a record that had nothing to be kept is gone", () =>
       Effect.gen(function* () {
         const consumer = yield* Bench.consumer("unplaced")
@@ -317,6 +334,49 @@ describe("Requests", { timeout: 60_000 }, () => {
           ["theirs"]
         )
       }).pipe(Effect.scoped)
+    )
+
+    it.effect("D17: who waits is refused once its consumer is disabled, and is given no credentials", () =>
+      Effect.gen(function* () {
+        const consumer = yield* Bench.consumer("waits-in-vain")
+        const { name, token } = consumer
+        const told = yield* Bench.Told
+        const headers = Bench.waiting
+        const put = yield* Effect.forkChild(Bench.ask("PUT", path("x"), { token, headers }))
+        const record = yield* Effect.eventually(Bench.recordOf(consumer, "x"))
+        yield* Bench.ask("PUT", path("y"), { token })
+        const removed = yield* Effect.forkChild(Bench.ask("DELETE", path("y"), { token, headers }))
+        const other = yield* Effect.repeat(Bench.recordOf(consumer, "y"), {
+          until: ({ spec }) => spec.deleteRequestedAt !== undefined
+        })
+
+        yield* Bench.disabled(name, true)
+        yield* Effect.repeat(Bench.ask("GET", "/v1/databases", { token }), { until: ({ status }) => status === 403 })
+        yield* Bench.provisioned(record)
+        yield* Bench.closed(other)
+        const answers = [yield* Fiber.join(put), yield* Fiber.join(removed)]
+
+        assert.deepStrictEqual(answers.map(outcome), [
+          [403, "consumer_disabled"],
+          [403, "consumer_disabled"]
+        ])
+        assert.isFalse(told.some((each) => each.event === "credentials.read" && each.consumer === name))
+      })
+    )
+
+    it.effect("D17: of two tokens none is chosen, though one is right", () =>
+      Effect.gen(function* () {
+        const { token } = yield* Bench.consumer("two-tokens")
+        const asked = (...tokens: ReadonlyArray<string>) => {
+          const lines = tokens.map((each) => `authorization: Bearer ${each}\r\n`).join("")
+          const request = `GET /v1/databases HTTP/1.1\r\nhost: a\r\n${lines}connection: close\r\n\r\n`
+          return Effect.map(Bench.raw(request), (text) => Bench.parsed(text).status)
+        }
+
+        const statuses = yield* Effect.all([asked(token), asked(token, "another"), asked("another", token)])
+
+        assert.deepStrictEqual(statuses, [200, 401, 401])
+      })
     )
 
     it.effect("D17: a record of an earlier consumer of the same name is neither shown nor touched", () =>

@@ -61,11 +61,14 @@ const letIn = Effect.fnUntraced(function* <E, R>(
 ) {
   const { headers, remoteAddress } = yield* HttpServerRequest.HttpServerRequest
   const address = Option.getOrElse(remoteAddress, () => "unknown")
-  const found = yield* Effect.result(gate.tokens.ownerOf(headers["authorization"]))
-  if (found._tag === "Failure") return yield* denial(gate, found.failure, address)
-  const owner = found.success
+  const known = Effect.catchTag(gate.tokens.ownerOf(headers["authorization"]), "Denied", (denied) =>
+    denial(gate, denied, address)
+  )
+  const owner = yield* known
   yield* gate.uses.note(owner)
-  const caller = { ...owner, requestId: yield* RequestId, remoteAddress: address }
+  const requestId = yield* RequestId
+  const stillIn = Effect.asVoid(Effect.provideService(known, RequestId, requestId))
+  const caller = { ...owner, requestId, remoteAddress: address, stillIn }
   return yield* gate.limits.serving(owner.consumer.metadata.name)(Effect.provideService(handler, Caller, caller))
 })
 

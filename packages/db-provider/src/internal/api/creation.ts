@@ -20,7 +20,7 @@ import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import { type RawDatabase, Records } from "../../Records.ts"
 import { Shard } from "../../Shard.ts"
 import { callerOf } from "./caller.ts"
-import { asProblem } from "./failures.ts"
+import { asProblem, isOpen } from "./failures.ts"
 
 export interface Wanted {
   readonly id: Api.Summary["id"]
@@ -37,10 +37,6 @@ export interface Creation {
 const patience = Schedule.min([Schedule.exponential("200 millis"), Schedule.spaced("10 seconds")]).pipe(
   Schedule.jittered
 )
-
-/** After these nobody knows whether the record was written. */
-const isOpen = ({ _tag }: KubeError.KubeError): boolean =>
-  _tag === "Timeout" || _tag === "Unreachable" || _tag === "ServerError"
 
 interface Named extends Wanted {
   readonly consumer: Consumer
@@ -110,12 +106,15 @@ export const make = Effect.fnUntraced(function* (
     run(Effect.ignore(Effect.retry(given(books, Ledger.cancel, databaseName), patience)))
 
   /** Asks until it is known whether the record was written, and keeps its places, or gives them back. */
-  const resolve = (books: ReadonlyArray<Ledger.Book>, name: string, databaseName: string) =>
-    Effect.gen(function* () {
-      const found = yield* KubeError.orNone(client.get(Database, { name, namespace }))
-      const isWritten = Option.exists(found, ({ spec }) => spec.databaseName === databaseName)
-      yield* given(books, isWritten ? Ledger.settle : Ledger.cancel, databaseName)
-    }).pipe(Effect.retry(patience), Effect.ignore)
+  const resolve = (books: ReadonlyArray<Ledger.Book>, name: string, databaseName: string, tell: Effect.Effect<void>) =>
+    Effect.retry(KubeError.orNone(client.get(Database, { name, namespace })), patience).pipe(
+      Effect.map(Option.exists(({ spec }) => spec.databaseName === databaseName)),
+      Effect.tap((isWritten) => (isWritten ? tell : Effect.void)),
+      Effect.flatMap((isWritten) =>
+        Effect.retry(given(books, isWritten ? Ledger.settle : Ledger.cancel, databaseName), patience)
+      ),
+      Effect.ignore
+    )
 
   const admitted = Effect.fnUntraced(function* ({ consumer, databaseName, id }: Named) {
     const { maxDatabases } = consumer.spec.quota
@@ -155,7 +154,8 @@ export const make = Effect.fnUntraced(function* (
   })
 
   const create = Effect.fnUntraced(function* (wanted: Wanted) {
-    const { consumer } = yield* Caller
+    const caller = yield* Caller
+    const { consumer } = caller
     const named: Named = { ...wanted, consumer, databaseName: yield* Names.tenant }
     const { databaseName } = named
     const [quota, shardRef] = yield* Effect.all([Effect.result(admitted(named)), placed(named)], { concurrency: 2 })
@@ -166,12 +166,13 @@ export const make = Effect.fnUntraced(function* (
     }
     const object = draft(namespace, named, shardRef)
     const created = yield* Effect.result(client.create(Database, object))
+    const tell = Effect.provideService(told(named, shardRef), Caller, caller)
     if (Result.isSuccess(created)) {
-      yield* told(named, shardRef)
+      yield* tell
       return Option.some(created.success)
     }
     const { failure } = created
-    if (isOpen(failure)) run(resolve(books, object.metadata.name, databaseName))
+    if (isOpen(failure)) run(resolve(books, object.metadata.name, databaseName, tell))
     else giveBack(books, databaseName)
     return failure._tag === "AlreadyExists" ? Option.none<RawDatabase>() : yield* asProblem(Effect.fail(failure))
   }, Effect.uninterruptible)

@@ -9,7 +9,7 @@ import { Database } from "../../Database.ts"
 import type { Problem } from "../../Problem.ts"
 import { isClosed } from "../../Records.ts"
 import { callerOf } from "./caller.ts"
-import { asProblem } from "./failures.ts"
+import { asProblem, isOpen } from "./failures.ts"
 import type { Lookup } from "./lookup.ts"
 import { type Outcome, pending } from "./outcome.ts"
 import type { Tenants } from "./tenants.ts"
@@ -28,23 +28,32 @@ type Id = Api.Summary["id"]
 const attemptsMax = 6
 
 export const make = ({ audit, client, lookup, tenants }: Parts) => {
+  const told = (record: Database) =>
+    Effect.flatMap(callerOf, (caller) =>
+      audit.record({ event: "delete.requested", ...caller, ...AuditEvent.subjectOf(record) })
+    )
+
   /** Into the version that was looked at, so that the time of the first wish stays. */
-  const requested = (id: Id, attempt = 1): Effect.Effect<Database, Problem, Caller> =>
+  const requested = (id: Id, at: DateTime.Utc, attempt = 1): Effect.Effect<Database, Problem, Caller> =>
     Effect.gen(function* () {
       const record = yield* tenants.mine(id, lookup.fresh)
-      if (record.spec.deleteRequestedAt !== undefined) return record
+      if (record.spec.deleteRequestedAt !== undefined) {
+        // The answer to an earlier attempt was lost, and not what it did.
+        if (attempt > 1 && DateTime.Equivalence(record.spec.deleteRequestedAt, at)) yield* told(record)
+        return record
+      }
       const { name, namespace, resourceVersion, uid } = record.metadata
-      const deleteRequestedAt = DateTime.formatIso(yield* DateTime.now)
+      const deleteRequestedAt = DateTime.formatIso(at)
       const patch = { metadata: { resourceVersion, uid }, spec: { deleteRequestedAt } }
       const patched = yield* Effect.result(client.patch(Database, { name, namespace }, { type: "merge", patch }))
       if (patched._tag === "Failure") {
         const { _tag } = patched.failure
         const isLate = _tag === "Conflict" || _tag === "NotFound"
-        return yield* isLate && attempt < attemptsMax
-          ? requested(id, attempt + 1)
+        return yield* (isLate && attempt < attemptsMax) || (isOpen(patched.failure) && attempt === 1)
+          ? requested(id, at, attempt + 1)
           : asProblem(Effect.fail(patched.failure))
       }
-      yield* audit.record({ event: "delete.requested", ...(yield* callerOf), ...AuditEvent.subjectOf(record) })
+      yield* told(record)
       return yield* lookup.understood(patched.success)
     })
 
@@ -58,7 +67,7 @@ export const make = ({ audit, client, lookup, tenants }: Parts) => {
   })
 
   return Effect.fn("Requests.remove")(function* (id: Id, waitSeconds: number) {
-    const record = yield* requested(id)
+    const record = yield* requested(id, yield* DateTime.now)
     const { name } = record.metadata
     const look = Effect.map(standing(record), (current) => {
       // What never had a place has nothing to be kept, and goes at once.

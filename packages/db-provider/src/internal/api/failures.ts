@@ -20,6 +20,10 @@ const internal = new Problem({
 
 type Failure = Disposition.ProvisionError | KubeError.KubeError | Schema.SchemaError
 
+/** After these nobody knows whether something was written. */
+export const isOpen = ({ _tag }: KubeError.KubeError): boolean =>
+  _tag === "Timeout" || _tag === "Unreachable" || _tag === "ServerError"
+
 const why = (failure: Failure) =>
   Disposition.isProvisionError(failure) ? { reason: failure.reason, why: failure.why } : { reason: failure._tag }
 

@@ -86,16 +86,31 @@ const inOurWords = (response: Response): Effect.Effect<Response> =>
     ? Effect.succeed(response)
     : refusal(byStatus.get(response.status) ?? internal)
 
+/** Whatever is not of these is escaped in a path: a router may take it for the end of one. */
+const target = /^[-A-Za-z0-9._~%!$&'()*+,=:@/]*(?:\?[^#]*)?$/u
+
+/** One name, and a port: of several headers the values are joined by commas. */
+const host = /^[-A-Za-z0-9._~%:[\]]*$/u
+
 const refusedAtOnce = ({ headers, url }: Request): Option.Option<Problem> => {
   if (headers["host"] === undefined) {
     return Option.some(new Problem({ code: "invalid_request", detail: "the header Host is missing" }))
   }
+  if (!host.test(headers["host"])) {
+    return Option.some(new Problem({ code: "invalid_request", detail: "the header Host is not one name" }))
+  }
+  if ((headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
+    return Option.some(new Problem({ code: "unsupported_media_type", detail: "a body has to be without a coding" }))
+  }
   if (url.length > pathMax) {
     return Option.some(new Problem({ code: "path_too_long", detail: `a path has ${pathMax} characters at most` }))
   }
-  return isDecodable(url)
+  if (!isDecodable(url)) {
+    return Option.some(new Problem({ code: "invalid_request", detail: "the path has an escape that is none" }))
+  }
+  return target.test(url)
     ? Option.none()
-    : Option.some(new Problem({ code: "invalid_request", detail: "the path has an escape that is none" }))
+    : Option.some(new Problem({ code: "invalid_request", detail: "the path has a character that has to be escaped" }))
 }
 
 const isDecodable = (url: string): boolean => {

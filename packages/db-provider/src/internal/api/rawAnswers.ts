@@ -81,6 +81,11 @@ const expectation = new Problem.Problem({
   detail: "the only expectation that is met is 100-continue"
 })
 
+const noProxy = new Problem.Problem({ code: "method_not_allowed", detail: "CONNECT is not served" })
+
+/** Node would close the connection without a word. */
+export const refuseConnect = (_: IncomingMessage, socket: Duplex): void => end(socket, textOf(noProxy, false))
+
 /** Node would answer it with an empty body. */
 export const refuseExpectation = ({ method, socket }: IncomingMessage): void =>
   end(socket, textOf(expectation, method === "HEAD"))

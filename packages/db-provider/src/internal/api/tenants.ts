@@ -39,7 +39,7 @@ export interface Tenants {
     name: string,
     waitSeconds: number,
     look: Effect.Effect<Option.Option<A>, Problem, R>
-  ) => Effect.Effect<Option.Option<A>, Problem, R>
+  ) => Effect.Effect<Option.Option<A>, Problem, R | Caller>
   /** How to connect to it, where it can be connected to: told to the audit log. */
   readonly handedOver: (record: Database) => Effect.Effect<Option.Option<Api.Connection>, Problem, Caller>
 }
@@ -52,6 +52,9 @@ const deleted = new Problem({
 })
 
 export const isOf = ({ spec }: Database, { metadata }: Consumer): boolean => spec.consumerRef.uid === metadata.uid
+
+/** A token may expire, or be taken away, while its owner waits. */
+const stillIn = Effect.flatMap(Caller, (caller) => caller.stillIn)
 
 const isServed = (record: Database): boolean => isGiven(phaseOf(record)) && !Consent.isGiven(record)
 
@@ -74,7 +77,9 @@ export const make = ({ audit, client, lookup, namespace, news, stopping }: Parts
   within: (name, waitSeconds, look) =>
     waitSeconds === 0
       ? look
-      : news.until(name, look).pipe(Effect.raceFirst(stopping), Effect.timeoutOption(Duration.seconds(waitSeconds))),
+      : news
+          .until(name, Effect.andThen(stillIn, look))
+          .pipe(Effect.raceFirst(stopping), Effect.timeoutOption(Duration.seconds(waitSeconds))),
   handedOver: Effect.fnUntraced(function* (record) {
     if (!isServed(record)) return Option.none()
     const connection = yield* lookup.connection(record)
