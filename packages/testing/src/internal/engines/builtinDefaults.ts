@@ -9,30 +9,37 @@
 import { Buffer } from "node:buffer"
 import { spellQuantities } from "./builtinQuantities.ts"
 import { dropUnknown } from "./builtinUnknown.ts"
-import {
-  arrayOf,
-  clone,
-  has,
-  isArray,
-  isObject,
-  isString,
-  type JsonObject,
-  objectOf,
-  stringOf,
-  withoutNulls
-} from "./json.ts"
+import { arrayOf, has, isArray, isObject, isString, type JsonObject, objectOf, put, stringOf } from "./json.ts"
+import { builtinSchema } from "./builtinSchemas.ts"
+import { withObjectMeta } from "./objectMeta.ts"
 import { defaultPod, defaultPodSpec, fill } from "./podDefaults.ts"
+import { itemSchema, memberSchema, type Schema, valueSchema } from "./schema.ts"
 
 /**
  * The object with the defaults that count as sent: they are in the managed fields of the writer. `kind` is `Kind.group`,
  * or `Kind` in the core group.
  */
 export const decodeBuiltin = (kind: string, object: unknown): JsonObject => {
-  const result = objectOf(withoutNulls(clone(object)))
+  const result = objectOf(typedNulls(object, withObjectMeta(builtinSchema(kind))))
   dropUnknown(kind, result)
   spellQuantities(kind, result)
   DEFAULTS[kind]?.(result)
   dropEmpty(objectOf(result["metadata"]), ["labels", "annotations", "finalizers", "ownerReferences"])
+  return result
+}
+
+/** A deep copy in which a null is what a typed object makes of it: an empty text in a map of texts, and nothing elsewhere. */
+const typedNulls = (value: unknown, schema: Schema | undefined): unknown => {
+  if (isArray(value)) return value.map((item) => typedNulls(item, itemSchema(schema)))
+  if (!isObject(value)) return value
+  const isOfTexts = schema !== undefined && valueSchema(schema)?.type === "string"
+  const result: JsonObject = {}
+  for (const key of Object.keys(value)) {
+    const item = value[key]
+    if (item === undefined) continue
+    if (item !== null) put(result, key, typedNulls(item, memberSchema(schema, key)))
+    else if (isOfTexts) put(result, key, "")
+  }
   return result
 }
 
@@ -125,6 +132,9 @@ const defaultJob = (object: JsonObject): void => {
   const spec = child(object, "spec")
   defaultTemplate(spec)
   defaultJobSpec(spec)
+  const labels = objectOf(objectOf(objectOf(spec["template"])["metadata"])["labels"])
+  const own = child(object, "metadata")
+  if (Object.keys(objectOf(own["labels"])).length === 0) own["labels"] = { ...labels }
   fill(object, { status: {} })
 }
 
@@ -154,6 +164,7 @@ const defaultNamespace = (object: JsonObject): void => {
 
 const defaultService = (object: JsonObject): void => {
   const spec = child(object, "spec")
+  dropEmpty(spec, ["ports", "externalIPs", "loadBalancerSourceRanges"])
   fill(spec, { type: "ClusterIP", sessionAffinity: "None" })
   for (const port of arrayOf(spec["ports"]).filter(isObject)) {
     fill(port, { protocol: "TCP", ...(has(port, "port") ? { targetPort: port["port"] } : {}) })

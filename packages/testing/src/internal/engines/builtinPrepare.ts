@@ -4,7 +4,7 @@
  * @since 0.1.0
  */
 import { child, decodeBuiltin } from "./builtinDefaults.ts"
-import { arrayOf, at, clone, has, isObject, isString, type JsonObject, objectOf, stringOf } from "./json.ts"
+import { arrayOf, at, clone, equal, has, isString, type JsonObject, objectOf, stringOf } from "./json.ts"
 import { admitPod, fill, qosClass } from "./podDefaults.ts"
 
 /** A Job selects its own Pods by its uid, unless it says that it selects by hand. */
@@ -26,9 +26,13 @@ const CONTROLLER = "batch.kubernetes.io/controller-uid"
 
 const prepareJob = (object: JsonObject): void => {
   const spec = child(object, "spec")
+  const metadata = child(object, "metadata")
+  // A Job without labels of its own has those of its Pods, and what is added to them.
+  const own = objectOf(metadata["labels"])
+  const isShared = equal(own, objectOf(at(spec, "template", "metadata", "labels")))
   selectOwnPods(object, spec)
-  const labels = at(spec, "template", "metadata", "labels")
-  if (isObject(labels)) fill(child(object, "metadata"), { labels })
+  const labels = objectOf(at(spec, "template", "metadata", "labels"))
+  if (isShared && Object.keys(labels).length > 0) metadata["labels"] = { ...labels, ...own }
 }
 
 const prepareDaemonSet = (object: JsonObject): void =>
@@ -55,8 +59,9 @@ const PROTECTION = "kubernetes.io/pvc-protection"
 const prepareClaim = (object: JsonObject): void => {
   const metadata = child(object, "metadata")
   const finalizers = arrayOf(metadata["finalizers"])
-  const isGoing = has(metadata, "deletionTimestamp")
-  if (!isGoing && !finalizers.includes(PROTECTION)) metadata["finalizers"] = [...finalizers, PROTECTION]
+  // Admission looks at new ones only.
+  const isNew = stringOf(metadata["resourceVersion"]) === ""
+  if (isNew && !finalizers.includes(PROTECTION)) metadata["finalizers"] = [...finalizers, PROTECTION]
 }
 
 const preparePod = (object: JsonObject): void => {

@@ -10,7 +10,7 @@
  *
  * @since 0.1.0
  */
-import { arrayOf, at, clone, compareText, equal, isObject, type JsonObject, objectOf, withoutNulls } from "./json.ts"
+import { at, clone, compareText, equal, isArray, isObject, type JsonObject, objectOf, withoutNulls } from "./json.ts"
 import {
   difference,
   EMPTY,
@@ -115,9 +115,10 @@ const takeFrom = (managers: Managers, except: string | undefined, taken: FieldSe
   return result
 }
 
+/** An empty list, or one with nothing but an empty entry, says that nobody manages anything. */
 const isReset = (managedFields: unknown): boolean => {
-  const entries = arrayOf(managedFields)
-  return entries.length === 1 && isObject(entries[0]) && Object.keys(entries[0]).length === 0
+  if (!isArray(managedFields) || managedFields.length > 1) return false
+  return managedFields.every((entry) => isObject(entry) && Object.keys(entry).length === 0)
 }
 
 /** Computes `managedFields` of a create, update or patch; returns the object that carries them. */

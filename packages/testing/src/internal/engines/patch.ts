@@ -80,6 +80,8 @@ const fromStart = (document: JsonObject, path: string, op: string): string => {
 const readOperation = (raw: unknown, document: JsonObject): Operation | undefined => {
   const [op, sent, source] = [at(raw, "op"), at(raw, "path"), at(raw, "from")]
   if (!isObject(raw) || !isString(op) || !isString(sent)) return undefined
+  // The whole can be tested and replaced, and nothing else.
+  if (sent === "" && op !== "test" && op !== "replace") return undefined
   const path = fromStart(document, pointer(sent), op)
   if (keysOf(path).includes("__proto__")) return undefined
   const value = has(raw, "value") ? raw["value"] : null

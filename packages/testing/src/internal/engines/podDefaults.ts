@@ -3,7 +3,7 @@
  *
  * @since 0.1.0
  */
-import { arrayOf, has, isObject, isString, type JsonObject, objectOf, stringOf } from "./json.ts"
+import { arrayOf, has, isArray, isObject, isString, type JsonObject, objectOf, stringOf } from "./json.ts"
 
 /** Sets the members that are absent. */
 export const fill = (object: JsonObject, defaults: JsonObject): void => {
@@ -14,8 +14,16 @@ export const fill = (object: JsonObject, defaults: JsonObject): void => {
 
 const objects = (value: unknown): ReadonlyArray<JsonObject> => arrayOf(value).filter(isObject)
 
+/** Typed objects print no empty lists, but that of the containers. */
+const dropEmptyLists = (object: JsonObject): void => {
+  for (const [key, value] of Object.entries(object)) {
+    if (isArray(value) && value.length === 0 && key !== "containers") delete object[key]
+  }
+}
+
 /** Fills in the defaults of a template's Pod in place. */
 export const defaultPodSpec = (spec: JsonObject): void => {
+  dropEmptyLists(spec)
   fill(spec, {
     restartPolicy: "Always",
     terminationGracePeriodSeconds: 30,
@@ -38,6 +46,7 @@ const pullPolicy = (image: string): string => {
 const PROBES = ["livenessProbe", "readinessProbe", "startupProbe"]
 
 const defaultContainer = (container: JsonObject): void => {
+  dropEmptyLists(container)
   fill(container, {
     resources: {},
     terminationMessagePath: "/dev/termination-log",

@@ -181,6 +181,8 @@ export const parseFieldSelector = (text: string): Parsed<FieldSelector> => {
     const [, field = "", operator, raw = ""] = match
     if (/(^|[^\\])(\\\\)*=/u.test(raw))
       return { error: `invalid field selector: unescaped character in value: ${"=".codePointAt(0)}` }
+    const wrongEscape = /^(?:[^\\]|\\[\\,=])*(\\(?:[^\\,=]|$))/su.exec(raw)?.[1]
+    if (wrongEscape !== undefined) return { error: `invalid field selector: invalid escape sequence: ${wrongEscape}` }
     requirements.push({ field, equals: operator !== "!=", value: raw.replace(/\\(.)/gsu, "$1") })
   }
   return { ok: requirements }

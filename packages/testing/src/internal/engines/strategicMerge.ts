@@ -17,7 +17,8 @@ import {
   isString,
   type JsonObject,
   objectOf,
-  put
+  put,
+  stringOf
 } from "./json.ts"
 import type { Patched } from "./patch.ts"
 import { memberSchema, type Schema } from "./schema.ts"
@@ -44,12 +45,10 @@ const strategies = (schema: Schema | undefined): ReadonlyArray<string> =>
 
 const mergeObject = (target: JsonObject, patch: JsonObject, schema: Schema | undefined): JsonObject => {
   const directive = patch["$patch"]
+  if (directive === "delete") return {}
+  if (directive !== undefined && directive !== "replace") throw unknownDirective(patch)
   delete patch["$patch"]
   if (directive === "replace") return objectOf(withoutDirectives(patch))
-  if (directive === "delete") return {}
-  if (directive !== undefined && directive !== "merge") {
-    throw new Refusal(`unknown patch type found: ${JSON.stringify(directive)}`)
-  }
   retainKeys(target, patch)
   mergeOrderedLists(target, patch, schema)
   for (const key of Object.keys(patch)) {
@@ -60,6 +59,9 @@ const mergeObject = (target: JsonObject, patch: JsonObject, schema: Schema | und
   }
   return target
 }
+
+const unknownDirective = (patch: JsonObject): Refusal =>
+  new Refusal(`unknown patch type: ${stringOf(patch["$patch"])} in map: ${goMap(patch)}`)
 
 const retainKeys = (target: JsonObject, patch: JsonObject): void => {
   if (!has(patch, "$retainKeys")) return
@@ -97,21 +99,21 @@ const mergeMember = (target: JsonObject, key: string, value: unknown, schema: Sc
     put(target, key, mergeList(current, value, schema, value))
   } else {
     const fresh = withoutDirectives(value)
-    if (fresh !== undefined) put(target, key, fresh)
+    if (fresh === undefined) delete target[key]
+    else put(target, key, fresh)
   }
 }
 
-/** A value from the patch that merges with nothing: its directives and nulls mean nothing. */
+/** A value from the patch that merges with nothing: its nulls mean nothing, and a map with a directive is none. */
 const withoutDirectives = (value: unknown): unknown => {
-  if (isArray(value)) {
-    return value.filter((item) => !isObject(item) || item["$patch"] !== "delete").map(withoutDirectives)
-  }
+  if (isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined)
   if (!isObject(value)) return value
+  if (has(value, "$patch")) return undefined
   const result: JsonObject = {}
   for (const key of Object.keys(value)) {
-    if (key === "$patch" || key === "$retainKeys" || value[key] === null) continue
-    if (key.startsWith(SET_ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue
-    put(result, key, withoutDirectives(value[key]))
+    if (key === "$retainKeys" || key.startsWith(SET_ORDER) || key.startsWith(DELETE_PRIMITIVES)) continue
+    const kept = value[key] === null ? undefined : withoutDirectives(value[key])
+    if (kept !== undefined) put(result, key, kept)
   }
   return result
 }
@@ -128,9 +130,28 @@ const mergeOrderedLists = (target: JsonObject, patch: JsonObject, schema: Schema
     delete patch[directive]
     delete patch[key]
     const listSchema = memberSchema(schema, key)
+    checkOrder(changes, order, listSchema)
     const merged = mergeList([...current], changes, listSchema, changes)
     if (merged.length > 0 || has(target, key)) put(target, key, arrange(merged, order, current, listSchema))
   }
+}
+
+/** What a patch changes has to stand in the order that it sets. */
+const checkOrder = (
+  changes: ReadonlyArray<unknown>,
+  order: ReadonlyArray<unknown>,
+  schema: Schema | undefined
+): void => {
+  const kept = changes.filter((item) => !isObject(item) || !has(item, "$patch"))
+  if (order.length === 0 || kept.length === 0) return
+  let next = 0
+  for (const item of order) {
+    if (next < kept.length && identity(kept[next], schema) === identity(item, schema)) next += 1
+  }
+  if (next === kept.length) return
+  throw new Refusal(
+    `The order in patch list:\n${goList(changes)}\n doesn't match $setElementOrder list:\n${goList(order)}\n`
+  )
 }
 
 /** The identity of an item within its list: its merge key, or the whole of a primitive. */
@@ -147,20 +168,23 @@ const goMap = (item: JsonObject): string =>
     .map((key) => `${key}:${isString(item[key]) ? item[key] : canonical(item[key])}`)
     .join(" ")}]`
 
+const goList = (items: ReadonlyArray<unknown>): string =>
+  `[${items.map((item) => (isObject(item) ? goMap(item) : String(item))).join(" ")}]`
+
 const mergeList = (
   current: ReadonlyArray<unknown>,
   changes: ReadonlyArray<unknown>,
   schema: Schema | undefined,
   order: ReadonlyArray<unknown>
 ): ReadonlyArray<unknown> => {
-  const directives = changes.filter((item) => isObject(item) && isString(item["$patch"]))
-  if (directives.some((item) => isObject(item) && item["$patch"] === "replace")) {
-    return changes.filter((item) => !directives.includes(item)).map(withoutDirectives)
+  const directives = changes.filter(isObject).filter((item) => has(item, "$patch"))
+  for (const item of directives) {
+    if (item["$patch"] === "merge") throw new Refusal("merging lists cannot yet be specified in the patch")
+    if (item["$patch"] !== "replace" && item["$patch"] !== "delete") throw unknownDirective(item)
   }
-  const deleted = new Set(
-    directives.filter((item) => isObject(item) && item["$patch"] === "delete").map((item) => identity(item, schema))
-  )
-  const kept = changes.filter((item) => !isObject(item) || item["$patch"] !== "delete")
+  const kept = changes.filter((item) => !isObject(item) || !has(item, "$patch"))
+  if (directives.some((item) => item["$patch"] === "replace")) return kept.map(withoutDirectives)
+  const deleted = new Set(directives.map((item) => identity(item, schema)))
   const merged = current.filter((item) => !deleted.has(identity(item, schema)))
   for (const change of kept) mergeItem(merged, change, schema)
   return arrange(

@@ -1,11 +1,12 @@
 /**
- * What keeps an applied configuration from being read by its schema: lists whose items cannot be told apart.
+ * What keeps an applied configuration from being read by its schema: values of another type, and lists whose items cannot be
+ * told apart.
  *
  * @since 0.1.0
  */
 import { isAssociative, itemElement } from "./fieldTypes.ts"
 import { printPath } from "./fieldSet.ts"
-import { has, isArray, isObject } from "./json.ts"
+import { canonical, has, isArray, isObject, isString } from "./json.ts"
 import { itemSchema, memberSchema, type Schema } from "./schema.ts"
 
 const missingKey = (item: unknown, schema: Schema): string | undefined =>
@@ -29,9 +30,22 @@ const faultsOfList = (list: ReadonlyArray<unknown>, schema: Schema, path: string
   })
 }
 
+const wanted: { readonly [type: string]: { readonly words: string; readonly holds: (value: unknown) => boolean } } = {
+  string: { words: "string", holds: isString },
+  integer: { words: "numeric (int or float)", holds: (value) => typeof value === "number" },
+  number: { words: "numeric (int or float)", holds: (value) => typeof value === "number" },
+  boolean: { words: "boolean", holds: (value) => typeof value === "boolean" },
+  array: { words: "list", holds: isArray },
+  object: { words: "map", holds: isObject }
+}
+
 /** The faults of a value at `path`, in words. */
 export const typedFaults = (value: unknown, schema: Schema | undefined, path = ""): ReadonlyArray<string> => {
-  if (schema === undefined) return []
+  if (schema === undefined || value === null) return []
+  const type = wanted[schema.type ?? ""]
+  if (type !== undefined && !type.holds(value)) {
+    return [`${path}: expected ${type.words}, got &value.valueUnstructured{Value:${canonical(value)}}`]
+  }
   if (isArray(value)) {
     const items = itemSchema(schema)
     return [

@@ -78,9 +78,16 @@ export const notFound = (type: Named, name: string): ApiError =>
 export const noSuchResource = (): ApiError =>
   new ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
-/** @internal */
-export const methodNotAllowed = (): ApiError =>
-  new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+/** Custom kinds say which verb they do not have. @internal */
+export const methodNotAllowed = (type?: Named & { readonly custom: unknown }, verb?: string): ApiError =>
+  type?.custom === undefined
+    ? new ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+    : new ApiError(
+        405,
+        "MethodNotAllowed",
+        `${verb} is not supported on resources of kind "${qualified(type)}"`,
+        about(type, "")
+      )
 
 /** @internal */
 export const alreadyExists = (type: Named, name: string, isDeleting: boolean): ApiError =>
@@ -164,6 +171,10 @@ export const notAcceptable = (): ApiError =>
     "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
     {}
   )
+
+/** A form for lists that is asked for of an object, or the other way round. @internal */
+export const otherForm = (as: string, what: string): ApiError =>
+  new ApiError(406, "NotAcceptable", `you requested ${as}, but the requested object is ${what}`)
 
 /** @internal */
 export const internal = (message: string): ApiError =>

@@ -3,6 +3,8 @@
  */
 import { parse as parseYaml } from "yaml"
 import { type ApiError, badRequest, causes, invalid, unsupportedMediaType } from "./apiError.ts"
+import type { Schema } from "../engines/schema.ts"
+import { typeFault } from "../engines/typeFaults.ts"
 import { checkFields, checkTypes } from "./fieldValidation.ts"
 import { at, fields, isFields, text, type Fields, type Meta, type Obj } from "./json.ts"
 import { metaFields } from "./metaFields.ts"
@@ -19,6 +21,17 @@ export const mediaOf = (contentType: string): string => contentType.split(";")[0
 
 const why = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
 
+/** Of YAML 1.1, as the server reads it: `y` is true, and of a key that is given twice the last counts. */
+const yamlOf = (body: string): unknown =>
+  parseYaml(body, {
+    version: "1.1",
+    uniqueKeys: false,
+    customTags: (tags) => tags.filter((tag) => typeof tag === "string" || !foreignTags.has(tag.tag))
+  })
+
+/** The types that YAML 1.1 has and the server does not. */
+const foreignTags: ReadonlySet<string> = new Set(["tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:binary"])
+
 /** The JSON or YAML of a body, whatever it holds. @internal */
 export const parseBody = (request: ApiRequest, what: string): unknown => {
   const media = mediaOf(request.contentType)
@@ -28,7 +41,7 @@ export const parseBody = (request: ApiRequest, what: string): unknown => {
     return decoded
   }
   try {
-    if (media.includes("yaml")) return parseYaml(request.body)
+    if (media.includes("yaml")) return yamlOf(request.body)
     return JSON.parse(request.body)
   } catch (cause) {
     throw badRequest(
@@ -52,9 +65,42 @@ const checkMedia = (request: ApiRequest): void => {
 export const deleteBody = (request: ApiRequest): Fields => {
   if (request.bytes.length === 0) return {}
   checkMedia(request)
-  return mediaOf(request.contentType) === protobuf
-    ? decodeDeleteOptions(request.bytes)
-    : optionalBody(request, "DeleteOptions")
+  if (mediaOf(request.contentType) === protobuf) return decodeDeleteOptions(request.bytes)
+  const body = deleteJson(request)
+  const kind = text(body["kind"])
+  if (kind !== "" && kind !== "DeleteOptions") {
+    const version = text(body["apiVersion"])
+    throw badRequest(`no kind "${kind}" is registered for version "${version}" in scheme "pkg/runtime/scheme.go:111"`)
+  }
+  const fault = typeFault(deleteSchema, body)
+  if (fault !== undefined) throw badRequest(fault)
+  return body
+}
+
+const deleteSchema: Schema = {
+  type: "object",
+  properties: {
+    dryRun: { type: "array", items: { type: "string" } },
+    gracePeriodSeconds: { type: "integer" },
+    orphanDependents: { type: "boolean" },
+    preconditions: { type: "object", properties: { uid: { type: "string" }, resourceVersion: { type: "string" } } },
+    propagationPolicy: { type: "string" }
+  }
+}
+
+/** The JSON or YAML of the options, which need not name their kind. */
+const deleteJson = (request: ApiRequest): Fields => {
+  let body: unknown
+  try {
+    body = mediaOf(request.contentType).includes("yaml") ? yamlOf(request.body) : JSON.parse(request.body)
+  } catch (cause) {
+    throw badRequest(`couldn't get version/kind; json parse error: ${why(cause)}`)
+  }
+  if (isFields(body)) return body
+  const type = Array.isArray(body) ? "array" : typeof body
+  throw badRequest(
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct`
+  )
 }
 
 const refuseType = (resource: Resource, apiVersion: string, kind: string, why: string): ApiError =>
@@ -100,12 +146,18 @@ const checkType = (resource: Resource, object: Fields): void => {
   }
 }
 
+/** Labels and annotations are texts: a null among them is an empty one. */
+const textsOf = (value: unknown): unknown =>
+  isFields(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item === null ? "" : item]))
+    : value
+
 const cleaned = (meta: Fields): Meta => {
   const kept: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(meta)) {
     const empty = isFields(value) ? Object.keys(value).length === 0 : Array.isArray(value) && value.length === 0
-    if (metaFields.has(name) && value !== null && value !== "" && !(empty && name !== "managedFields"))
-      kept[name] = value
+    if (!metaFields.has(name) || value === null || value === "" || (empty && name !== "managedFields")) continue
+    kept[name] = name === "labels" || name === "annotations" ? textsOf(value) : value
   }
   return { name: "", uid: "", resourceVersion: "", ...kept }
 }

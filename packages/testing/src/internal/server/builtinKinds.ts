@@ -109,7 +109,7 @@ const others: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   "apps/v1": {
     DaemonSet: { short: ["ds"], status: true, generation: true, categories: ["all"] },
     Deployment: { short: ["deploy"], ...workload },
-    ReplicaSet: { short: ["rs"], ...workload, selectable: ["status.replicas"] },
+    ReplicaSet: { short: ["rs"], ...workload },
     StatefulSet: { short: ["sts"], ...workload }
   },
   "autoscaling/v2": {

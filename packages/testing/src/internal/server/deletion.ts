@@ -5,7 +5,7 @@ import { ApiError, causes, conflict, forbidden, invalidOptions } from "./apiErro
 import type { Api } from "./api.ts"
 import { definitions, markDefinition } from "./definitionStatus.ts"
 import { at, fields, keyOf, list, shown, text, timestamp, withAt, withMeta, type Fields, type Obj } from "./json.ts"
-import type { Target } from "./request.ts"
+import { type Target, wholeNumber } from "./request.ts"
 import type { Resource } from "./resource.ts"
 import { toServed } from "./served.ts"
 import { released } from "./strategy.ts"
@@ -17,6 +17,8 @@ export interface DeleteOptions {
   readonly uid: string | undefined
   readonly resourceVersion: string | undefined
   readonly policy: string | undefined
+  /** Whether it was asked for by `orphanDependents: false`, as old clients do. */
+  readonly isCascading: boolean
   readonly graceSeconds: number | undefined
 }
 
@@ -26,6 +28,7 @@ export const plainDelete: DeleteOptions = {
   uid: undefined,
   resourceVersion: undefined,
   policy: "Background",
+  isCascading: false,
   graceSeconds: undefined
 }
 
@@ -40,12 +43,15 @@ const isDryRun = (body: Fields): boolean => {
   return asked.length > 0
 }
 
-/** The options of a delete, of which the body says more than the query. @internal */
+/** An empty one is one all the same, and holds of no object. */
+const preconditionOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined)
+
+/** The options of a delete. @internal */
 export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: boolean): DeleteOptions => {
   const preconditions = fields(body["preconditions"])
   const policy = text(body["propagationPolicy"]) || query.get("propagationPolicy") || undefined
   const orphan = body["orphanDependents"] ?? query.get("orphanDependents")
-  const grace = body["gracePeriodSeconds"] ?? query.get("gracePeriodSeconds") ?? undefined
+  const grace = body["gracePeriodSeconds"] ?? wholeNumber(query, "gracePeriodSeconds")
   if (policy !== undefined && !policies.includes(policy)) {
     throw invalidOptions("DeleteOptions", causes.notSupported("propagationPolicy", policy, [...policies, "nil"]))
   }
@@ -53,13 +59,16 @@ export const deleteOptions = (body: Fields, query: URLSearchParams, dryRun: bool
     const why = "orphanDependents and deletionPropagation cannot be both set"
     throw invalidOptions("DeleteOptions", causes.invalid("propagationPolicy", policy, why))
   }
-  const orphanPolicy = shown(orphan) === "true" ? "Orphan" : shown(orphan) === "false" ? "Background" : undefined
+  const asked = shown(orphan)
+  // In a query everything but these two counts as true.
+  const orphanPolicy = asked === "" ? undefined : asked === "false" || asked === "0" ? "Background" : "Orphan"
   return {
     dryRun: isDryRun(body) || dryRun,
-    uid: text(preconditions["uid"]) || undefined,
-    resourceVersion: text(preconditions["resourceVersion"]) || undefined,
+    uid: preconditionOf(preconditions["uid"]),
+    resourceVersion: preconditionOf(preconditions["resourceVersion"]),
     policy: policy ?? orphanPolicy,
-    graceSeconds: grace === undefined ? undefined : Number(grace)
+    isCascading: orphanPolicy === "Background",
+    graceSeconds: typeof grace === "number" ? grace : undefined
   }
 }
 

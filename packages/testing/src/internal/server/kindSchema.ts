@@ -13,6 +13,7 @@ import { wrongQuantity } from "../engines/builtinQuantities.ts"
 import { unknownOf } from "../engines/builtinUnknown.ts"
 import { wrongTime } from "../engines/builtinTimes.ts"
 import { finalizerWarnings, validateMetadata, validateMetadataChange } from "../engines/metadataValidation.ts"
+import { OBJECT_META } from "../engines/objectMeta.ts"
 import type { Schema } from "../engines/schema.ts"
 import { typeFault } from "../engines/typeFaults.ts"
 import type { Cause } from "./apiError.ts"
@@ -69,8 +70,9 @@ export const schemaCauses = ({ custom }: Resource, object: Obj): ReadonlyArray<C
 const quantityForm = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
 /** What is of another type than the fields of a built-in kind; undefined where nothing is. @internal */
-export const typeFaultOf = (resource: Resource, { metadata: _, ...object }: Fields): string | undefined => {
-  if (resource.custom !== undefined) return undefined
+export const typeFaultOf = (resource: Resource, { metadata, ...object }: Fields): string | undefined => {
+  const ofMeta = typeFault(OBJECT_META, metadata, "metadata")
+  if (ofMeta !== undefined || resource.custom !== undefined) return ofMeta
   const kind = nameOf(resource)
   const time = wrongTime(kind, object)
   return (

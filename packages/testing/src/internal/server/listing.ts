@@ -1,17 +1,18 @@
 /**
  * Reads collections: pages of one consistent state, at the newest or an earlier version.
  */
-import { ApiError, badRequest, causes, expired, invalidOptions } from "./apiError.ts"
+import { posix } from "node:path"
+import { ApiError, badRequest, type Cause, causes, expired, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
-import { fields, keyOf, text, type Obj } from "./json.ts"
+import { fields, keyOf, text, type Fields, type Obj } from "./json.ts"
 import { wholeNumber, type ApiRequest, type Target } from "./request.ts"
-import { selectionOf } from "./selection.ts"
+import { isWithin, selectionOf } from "./selection.ts"
 
 interface Position {
   /** The version that all pages show; -1: the newest, whatever it is by then. */
   readonly version: number
-  /** The key of the last object that was shown. */
-  readonly after: string
+  /** The key at which the page begins, in its collection. */
+  readonly from: string
 }
 
 /** @internal */
@@ -22,53 +23,69 @@ export interface Page {
   readonly remaining: number | undefined
 }
 
-const encode = ({ after, version }: Position): string =>
-  Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: version, start: `/${after}\u0000` })).toString("base64url")
+const tokenVersion = "meta.k8s.io/v1"
+
+const encode = ({ from, version }: Position): string =>
+  Buffer.from(JSON.stringify({ v: tokenVersion, rv: version, start: from })).toString("base64url")
+
+const wrongToken = (why = "") => badRequest(`invalid continue token: continue key is not valid${why}`)
+
+const read = (token: string): Fields => {
+  const bytes = Buffer.from(token, "base64url")
+  try {
+    if (bytes.toString("base64url") === token) return fields(JSON.parse(bytes.toString()))
+  } catch {
+    // One that is no JSON is refused like one that is no base64.
+  }
+  throw wrongToken()
+}
 
 const decode = (token: string): Position => {
-  try {
-    const decoded = fields(JSON.parse(Buffer.from(token, "base64url").toString()))
-    const start = text(decoded["start"])
-    if (start.startsWith("/") && start.endsWith("\u0000")) {
-      return { version: Number(decoded["rv"]), after: start.slice(1, -1) }
-    }
-  } catch {
-    // A token that is no JSON is refused like one that makes no sense.
-  }
-  throw badRequest("invalid continue token: continue key is not valid")
+  const decoded = read(token)
+  const version = Number(decoded["rv"] ?? 0)
+  const start = text(decoded["start"])
+  const known = text(decoded["v"])
+  if (known !== tokenVersion) throw wrongToken(`: server does not recognize this encoded version ${known}`)
+  if (version === 0) throw wrongToken(`: incorrect encoded start resourceVersion (version ${tokenVersion})`)
+  if (start === "") throw wrongToken(`: encoded start key empty (version ${tokenVersion})`)
+  const from = start.startsWith("/") ? start : `/${start}`
+  // Nothing may lead out of the collection.
+  if (posix.normalize(from) !== from) throw wrongToken(`: ${start}`)
+  return { version, from: from.slice(1) }
 }
+
+const versionMax = 2n ** 64n - 1n
 
 /** @internal */
 export const parseVersion = (value: string | null): number | undefined => {
   if (value === null || value === "") return undefined
-  if (/^\d+$/u.test(value)) return Number(value)
+  const isNumber = /^\d+$/u.test(value)
+  if (isNumber && BigInt(value) <= versionMax) return Number(value)
+  const why = isNumber ? "value out of range" : "invalid syntax"
   throw badRequest(
-    `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(value)}: strconv.ParseUint: parsing ${JSON.stringify(value)}: invalid syntax`
+    `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(value)}: strconv.ParseUint: parsing ${JSON.stringify(value)}: ${why}`
   )
 }
 
 const checkMatch = (query: URLSearchParams): void => {
-  if (query.has("sendInitialEvents")) {
-    throw invalidOptions(
-      "ListOptions",
-      causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-    )
-  }
+  const found: Array<Cause> = []
+  const refuse = (why: string) => found.push(causes.forbidden("resourceVersionMatch", why))
   const match = query.get("resourceVersionMatch") ?? ""
-  if (match === "") return
   const version = query.get("resourceVersion") ?? ""
-  const refuse = (why: string) => invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why))
-  if ((query.get("continue") ?? "") !== "") throw refuse("resourceVersionMatch is forbidden when continue is provided")
-  if (version === "") throw refuse("resourceVersionMatch is forbidden unless resourceVersion is provided")
-  if (match !== "Exact" && match !== "NotOlderThan") {
-    throw invalidOptions(
-      "ListOptions",
-      causes.notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""])
-    )
+  if (match !== "") {
+    if (version === "") refuse("resourceVersionMatch is forbidden unless resourceVersion is provided")
+    if ((query.get("continue") ?? "") !== "") refuse("resourceVersionMatch is forbidden when continue is provided")
+    if (match !== "Exact" && match !== "NotOlderThan") {
+      found.push(causes.notSupported("resourceVersionMatch", match, ["Exact", "NotOlderThan", ""]))
+    }
+    if (match === "Exact" && version === "0") {
+      refuse(`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`)
+    }
   }
-  if (match === "Exact" && version === "0") {
-    throw refuse(`resourceVersionMatch "exact" is forbidden for resourceVersion "0"`)
+  if (query.has("sendInitialEvents")) {
+    found.push(causes.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
   }
+  if (found.length > 0) throw invalidOptions("ListOptions", ...found)
 }
 
 /** The answer to a version that is still to come. @internal */
@@ -91,16 +108,21 @@ const stateAt = (api: Api, storage: string, version: number): ReadonlyArray<Obj>
   return state
 }
 
-const resumed = (api: Api, storage: string, { after, version }: Position) => {
+/** The key of an object in its collection: that of a namespace where one is asked for. */
+const keyIn = ({ namespace }: Target, { metadata }: Obj): string =>
+  namespace === undefined ? keyOf(metadata) : metadata.name
+
+const resumed = (api: Api, target: Target, { from, version }: Position) => {
+  const { storage } = target.resource
   const state = version < 0 ? api.store.all(storage) : api.store.snapshot(storage, version)
   if (state === undefined) {
     throw expired(
       "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-      encode({ version: -1, after })
+      encode({ version: -1, from })
     )
   }
   return {
-    state: state.filter((object) => keyOf(object.metadata) > after),
+    state: state.filter((object) => keyIn(target, object) >= from),
     version: version < 0 ? api.store.version : version
   }
 }
@@ -131,17 +153,19 @@ export const listPage = (api: Api, target: Target, request: ApiRequest): Page =>
   if (token !== "") checkToken(query)
   // Any version comes from the server's own cache, which gives no pages.
   const limit = query.get("resourceVersion") === "0" ? 0 : (wholeNumber(query, "limit") ?? 0)
-  const { state, version } = token === "" ? started(api, storage, query) : resumed(api, storage, decode(token))
-  const items = state.filter(selected)
+  const { state, version } = token === "" ? started(api, storage, query) : resumed(api, target, decode(token))
+  const all = state.filter(isWithin(target, request))
+  const items = all.filter(selected)
   const page = limit > 0 ? items.slice(0, limit) : items
   const last = page.at(-1)
-  const more = last !== undefined && page.length < items.length
+  // What follows is not looked at: the last page may turn out to be empty.
+  const more = limit > 0 && page.length === limit && last !== undefined && last !== all.at(-1)
   // With a selector the server does not count what remains.
   const counted = !query.get("labelSelector") && !query.get("fieldSelector")
   return {
     items: page,
     resourceVersion: String(version),
-    continueToken: more ? encode({ version, after: keyOf(last.metadata) }) : undefined,
+    continueToken: more ? encode({ version, from: `${keyIn(target, last)}\u0000` }) : undefined,
     remaining: more && counted ? items.length - page.length : undefined
   }
 }

@@ -13,14 +13,23 @@ const forms: Readonly<Record<string, Form>> = {
   APIGroupDiscoveryList: "discovery"
 }
 
+const discoveryGroup = "apidiscovery.k8s.io"
+const discoveryVersion = "v2"
+const metaGroup = "meta.k8s.io"
+
 /** Those of tables and of metadata alone. */
 const versions: ReadonlyArray<string> = ["v1", "v1beta1"]
 
+/** @internal */
+export interface Negotiated {
+  readonly form: Form
+  readonly version: string
+  /** What the form was asked for as; empty for the plain one. */
+  readonly as: string
+}
+
 /** The first form of an Accept header that the server can give. @internal */
-export const formOf = (
-  accept: string,
-  possible: ReadonlyArray<Form>
-): { readonly form: Form; readonly version: string } => {
+export const formOf = (accept: string, possible: ReadonlyArray<Form>): Negotiated => {
   for (const part of accept === "" ? ["*/*"] : accept.split(",")) {
     const [media = "", ...parameters] = part
       .trim()
@@ -30,10 +39,16 @@ export const formOf = (
     const values = new Map(
       parameters.map((parameter) => [parameter.split("=")[0] ?? "", parameter.split("=")[1] ?? ""])
     )
-    const as = values.get("as")
-    const form = as === undefined ? "plain" : forms[as]
-    if (form !== "plain" && form !== "discovery" && !versions.includes(values.get("v") ?? "v1")) continue
-    if (form !== undefined && possible.includes(form)) return { form, version: values.get("v") ?? "v1" }
+    const as = values.get("as") ?? ""
+    const version = values.get("v") ?? ""
+    const form = as === "" ? "plain" : forms[as]
+    if (form === undefined || !possible.includes(form)) continue
+    const group = values.get("g") ?? ""
+    const isKnown =
+      form === "discovery"
+        ? group === discoveryGroup && version === discoveryVersion
+        : group === metaGroup && versions.includes(version)
+    if (form === "plain" || isKnown) return { form, version, as }
   }
   throw notAcceptable()
 }

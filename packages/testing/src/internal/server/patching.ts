@@ -10,6 +10,7 @@ import {
   badRequest,
   causes,
   conflict,
+  internal,
   invalid,
   invalidOptions,
   notFound,
@@ -49,7 +50,8 @@ export const applyPatchTo = (live: unknown, media: string, patch: unknown, resou
       return mergePatch(live, patch)
     case json: {
       if (Array.isArray(patch) && patch.length > operationsMax) throw tooManyOperations(patch.length)
-      const done = jsonPatch(live, patch)
+      // A patch that is null has no operations.
+      const done = jsonPatch(live, patch ?? [])
       if ("ok" in done) return done.ok
       throw done.status === 400
         ? badRequest("error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp")
@@ -133,12 +135,14 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
   if (live === undefined && target.subresource !== undefined) throw notFound(resource, target.name ?? "")
   const { name, resourceVersion, uid } = sent.metadata
   checkApplied(resource, body)
-  checkName(target, name)
+  // An object that is there gives its name to what has none.
+  if (live === undefined || name !== "") checkName(target, name)
   if (live === undefined && uid !== "") {
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
     throw conflict(resource, target.name ?? "", why)
   }
   const bare = withMeta(sent, {
+    name: name === "" ? undefined : name,
     uid: uid === "" ? undefined : uid,
     resourceVersion: resourceVersion === "" ? undefined : resourceVersion
   })
@@ -157,12 +161,33 @@ const applied = (api: Api, target: Target, request: ApiRequest, options: WriteOp
     : { object: update(api, target, object, { ...kept, isPatch: true }), created: false }
 }
 
+const wrongPatch = (result: unknown, why: string): ApiError =>
+  invalid({ group: "", kind: "" }, "", [causes.invalid("patch", JSON.stringify(result), why)])
+
+/** Nor one of a custom kind, whose type has to stand in it. */
+const checkCustomKept = (resource: Resource, result: Fields): void => {
+  const kind = text(result["kind"])
+  const apiVersion = text(result["apiVersion"])
+  const expected = apiVersionOf(resource)
+  if (kind === "") throw wrongPatch(result, "Object 'Kind' is missing")
+  if (apiVersion === "") throw internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+  if (apiVersion === expected) return
+  const { group = "" } = /^(?<group>.+)\//u.exec(apiVersion)?.groups ?? {}
+  throw invalid({ group, kind }, text(at(result, "metadata", "name")), [
+    causes.invalid("apiVersion", apiVersion, `must be ${expected}`)
+  ])
+}
+
 /** A patch of a built-in kind cannot make it another one. */
 const checkKept = (resource: Resource, result: Fields): void => {
-  if (resource.custom !== undefined) return
-  if (result["kind"] === resource.kind && result["apiVersion"] === apiVersionOf(resource)) return
-  const why = `unable to decode it as ${resource.kind}`
-  throw invalid({ group: "", kind: "" }, "", [causes.invalid("patch", JSON.stringify(result), why)])
+  if (resource.custom !== undefined) {
+    checkCustomKept(resource, result)
+    return
+  }
+  const { apiVersion = apiVersionOf(resource), kind = resource.kind } = result
+  // What names no kind is read as the one of the path.
+  if (kind === resource.kind && apiVersion === apiVersionOf(resource)) return
+  throw wrongPatch(result, `unable to decode it as ${resource.kind}`)
 }
 
 /** @internal */
@@ -170,10 +195,15 @@ export const patch = (api: Api, target: Target, request: ApiRequest, options: Wr
   const media = mediaOf(request.contentType)
   checkParameters(request, media)
   if (media === applyType) return applied(api, target, request, options)
+  if (!patchTypes.includes(media)) throw unsupportedPatchType()
   const live = toServed(target.resource, existing(api, target))
   const change = patchIn(request)
-  if (media !== json && patchTypes.includes(media) && !isFields(change)) {
-    throw badRequest("error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}")
+  if (media !== json && !isFields(change)) {
+    if (change === null) throw badRequest("Invalid JSON Patch")
+    const type = Array.isArray(change) ? "array" : typeof change
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${type} into Go value of type map[string]interface {}`
+    )
   }
   const result = applyPatchTo(live, media, change, target.resource)
   if (!isFields(result)) {

@@ -3,6 +3,7 @@
  */
 import { json, type Answer } from "./answer.ts"
 import type { Api } from "./api.ts"
+import { badRequest, causes, otherForm } from "./apiError.ts"
 import { jsonOf, withMeta, type Fields, type Meta, type Obj } from "./json.ts"
 import type { Page } from "./listing.ts"
 import { formOf } from "./negotiation.ts"
@@ -12,8 +13,11 @@ import { apiVersionOf, toServed } from "./served.ts"
 import { metadataOnly, tableOf, type IncludeObject } from "./tables.ts"
 
 const includeOf = (request: ApiRequest): IncludeObject => {
-  const asked = request.query.get("includeObject")
-  return asked === "None" || asked === "Object" ? asked : "Metadata"
+  const asked = request.query.get("includeObject") ?? ""
+  if (asked === "") return "Metadata"
+  if (asked === "None" || asked === "Object" || asked === "Metadata") return asked
+  const { field, message } = causes.invalid("includeObject", asked, "must be 'Metadata', 'Object', 'None', or empty")
+  throw badRequest(`Unable to convert to Table as requested: ${field}: ${message}`)
 }
 
 /** @internal */
@@ -28,7 +32,8 @@ export const one = (
   served: Obj,
   options: { readonly status?: number; readonly warnings?: ReadonlyArray<string> } = {}
 ): Answer => {
-  const { form, version } = formOf(request.accept, ["plain", "table", "metadata"])
+  const { as, form, version } = formOf(request.accept, ["plain", "table", "metadata"])
+  if (as === "PartialObjectMetadataList") throw otherForm(as, `not a list (*core.${resource.kind})`)
   const told = { ...options, warnings: [...warningsOf(resource), ...(options.warnings ?? [])] }
   if (form === "metadata") return json(metadataOnly(served, version), told)
   if (form === "plain") return json(served, told)
@@ -53,7 +58,8 @@ const itemText = (resource: Resource, stored: Obj): string => {
 
 /** @internal */
 export const many = (api: Api, { resource }: Target, request: ApiRequest, page: Page): Answer => {
-  const { form, version } = formOf(request.accept, ["plain", "table", "metadata"])
+  const { as, form, version } = formOf(request.accept, ["plain", "table", "metadata"])
+  if (as === "PartialObjectMetadata") throw otherForm(as, `a list (*core.${resource.kind}List)`)
   const warnings = warningsOf(resource)
   const metadata = listMeta(page)
   if (form === "table") {

@@ -84,6 +84,12 @@ export const writeOptions = (request: ApiRequest, kind: string): WriteOptions =>
   if (Buffer.byteLength(manager) > managerBytesMax) {
     throw invalidOptions(kind, causes.tooLong("fieldManager", managerBytesMax))
   }
+  const wrongSign = [...manager].findIndex((sign) => !/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(sign))
+  if (wrongSign >= 0) {
+    const code = ([...manager][wrongSign] ?? "").codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0") ?? ""
+    const why = `invalid character U+${code} (at position ${wrongSign})`
+    throw invalidOptions(kind, causes.invalid("fieldManager", manager, why))
+  }
   const validation = query.get("fieldValidation") ?? ""
   if (!["", "Ignore", "Strict", "Warn"].includes(validation)) {
     throw invalidOptions(kind, causes.notSupported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))

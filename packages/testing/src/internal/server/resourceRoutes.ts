@@ -6,7 +6,7 @@ import type { Api } from "./api.ts"
 import { ApiError, methodNotAllowed, noSuchResource } from "./apiError.ts"
 import { deleteBody, objectIn } from "./body.ts"
 import { create } from "./creating.ts"
-import { deleteAnswer, deleteOptions, remove } from "./deletion.ts"
+import { deleteAnswer, type DeleteOptions, deleteOptions, remove } from "./deletion.ts"
 import { type Obj } from "./json.ts"
 import { checkVersion, listPage } from "./listing.ts"
 import { patch } from "./patching.ts"
@@ -17,9 +17,14 @@ import { specialSubresource } from "./subresources.ts"
 import { watch } from "./watching.ts"
 import { existing, update } from "./updating.ts"
 
+/** What the body says, or without one the query. */
+const deleteOptionsOf = (request: ApiRequest): DeleteOptions => {
+  if (request.bytes.length > 0) return deleteOptions(deleteBody(request), new URLSearchParams(), false)
+  return deleteOptions({}, request.query, writeOptions(request, "DeleteOptions").dryRun)
+}
+
 const deleteCollection = (api: Api, target: Target, request: ApiRequest): Answer => {
-  const { dryRun } = writeOptions(request, "DeleteOptions")
-  const options = deleteOptions(deleteBody(request), request.query, dryRun)
+  const options = deleteOptionsOf(request)
   const page = listPage(api, target, request)
   for (const { metadata } of page.items) {
     try {
@@ -59,14 +64,14 @@ const orphansPods =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
 
 const deleteOne = (api: Api, target: Target, request: ApiRequest): Answer => {
-  const { dryRun } = writeOptions(request, "DeleteOptions")
-  const options = deleteOptions(deleteBody(request), request.query, dryRun)
+  const options = deleteOptionsOf(request)
   if (target.resource.storage === "batch/jobs" && options.policy === undefined) request.warnings.push(orphansPods)
-  const answer = deleteAnswer(target.resource, remove(api, target, options))
+  const deleted = remove(api, target, options)
+  const answer = deleteAnswer(target.resource, deleted)
   const { warnings } = request
   return answer["kind"] === "Status"
     ? json(answer, { warnings })
-    : one(api, target, request, answer as Obj, { warnings })
+    : one(api, target, request, answer as Obj, { warnings, status: options.isCascading && !deleted.gone ? 202 : 200 })
 }
 
 /** An object, or its status, which is read and written like the object. */
@@ -86,10 +91,10 @@ const item = (api: Api, target: Target, request: ApiRequest): Answer => {
       return one(api, target, request, object, { status: created ? 201 : 200, warnings: options.warnings })
     }
     case "DELETE":
-      if (target.subresource !== undefined) throw methodNotAllowed()
+      if (target.subresource !== undefined) throw methodNotAllowed(target.resource, "delete")
       return deleteOne(api, target, request)
     default:
-      throw methodNotAllowed()
+      throw methodNotAllowed(target.resource, "create")
   }
 }
 

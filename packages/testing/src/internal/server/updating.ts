@@ -1,13 +1,14 @@
 /**
  * Replaces objects and their status.
  */
-import { badRequest, causes, conflict, invalid, modified, notFound } from "./apiError.ts"
+import { ApiError, badRequest, causes, conflict, invalid, modified, notFound } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { checkSize } from "./creating.ts"
 import { keyOf, same, withAt, withMeta, type Obj } from "./json.ts"
 import { completed, objectCauses, settled } from "./kindSchema.ts"
 import { managed } from "./managing.ts"
 import type { Target, WriteOptions } from "./request.ts"
+import type { Resource } from "./resource.ts"
 import { checkBase64 } from "./base64Data.ts"
 import { toServed, toStored, written } from "./served.ts"
 import { generationOf, prepared, released } from "./strategy.ts"
@@ -44,7 +45,11 @@ const checkIdentity = (target: Target, sent: Obj, old: Obj, options: WriteOption
       `StorageError: invalid object, Code: 4, Key: /registry/${resource.storage}/${keyOf(old.metadata)}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`
     )
   }
-  if (resourceVersion !== "") {
+  // Zero stands for any version.
+  if (resourceVersion !== "" && !/^0+$/u.test(resourceVersion)) {
+    if (!/^\d+$/u.test(resourceVersion)) {
+      throw new ApiError(500, "", `strconv.ParseUint: parsing ${JSON.stringify(resourceVersion)}: invalid syntax`)
+    }
     if (resourceVersion !== old.metadata.resourceVersion) throw modified(resource, name)
   } else if (resource.conditionalOnly) {
     const why = "must be specified for an update"
@@ -54,10 +59,28 @@ const checkIdentity = (target: Target, sent: Obj, old: Obj, options: WriteOption
   }
 }
 
+/** Of a built-in kind the metadata goes along with the status, but where the kind says otherwise. */
+const besideStatus = (resource: Resource, sent: Obj, shown: Obj): Obj => {
+  const { metadata: _, status: __, ...rest } = shown
+  const { creationTimestamp, deletionGracePeriodSeconds, deletionTimestamp, labels, ownerReferences } = shown.metadata
+  const { resourceVersion, uid } = shown.metadata
+  const kept = {
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    deletionTimestamp: sent.metadata.deletionTimestamp ?? deletionTimestamp,
+    deletionGracePeriodSeconds: sent.metadata.deletionGracePeriodSeconds ?? deletionGracePeriodSeconds,
+    ...(resource.storage === "apps/deployments" ? { labels } : {}),
+    ...(resource.storage === "pods" ? { ownerReferences } : {})
+  }
+  return withMeta(withAt({ ...rest, metadata: sent.metadata }, ["status"], sent["status"]), kept)
+}
+
 /** Takes over what a client cannot change, and for the status all that is not status. */
 const merged = (target: Target, sent: Obj, old: Obj): Obj => {
   const { resource, subresource } = target
   const shown = toServed(resource, old)
+  if (subresource === "status" && resource.custom === undefined) return besideStatus(resource, sent, shown)
   if (subresource === "status") {
     const changed = withAt(shown, ["status"], sent["status"])
     return withMeta(changed, { managedFields: sent.metadata["managedFields"] ?? shown.metadata["managedFields"] })
@@ -65,7 +88,6 @@ const merged = (target: Target, sent: Obj, old: Obj): Obj => {
   const kept = resource.status ? withAt(sent, ["status"], shown["status"]) : sent
   return withMeta(kept, {
     uid: old.metadata.uid,
-    generateName: old.metadata.generateName,
     resourceVersion: old.metadata.resourceVersion,
     creationTimestamp: old.metadata.creationTimestamp,
     // One that is sent is judged; none is no wish to take it back.

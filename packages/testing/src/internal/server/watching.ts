@@ -1,7 +1,7 @@
 /**
  * A watch: what happened after a version, and then what happens, as the selection of the request sees it.
  */
-import { ApiError, causes, expired, invalidOptions } from "./apiError.ts"
+import { ApiError, type Cause, causes, expired, invalidOptions } from "./apiError.ts"
 import type { Api } from "./api.ts"
 import { jsonOf, withMeta, type Fields, type Obj } from "./json.ts"
 import { tooNew } from "./listing.ts"
@@ -38,15 +38,22 @@ const seenAs = (change: Change, selected: Selection): { readonly type: string; r
   }
 }
 
+/** Whether what is there is to be sent first, and its end marked. */
 const checkInitialEvents = (query: URLSearchParams): boolean => {
-  if (!query.has("sendInitialEvents")) return false
+  const found: Array<Cause> = []
+  const refuse = (why: string) => found.push(causes.forbidden("resourceVersionMatch", why))
   const match = query.get("resourceVersionMatch") ?? ""
-  if (match !== "NotOlderThan") {
-    const why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    const unknown = match === "" ? [] : [causes.notSupported("resourceVersionMatch", match, ["NotOlderThan"])]
-    throw invalidOptions("ListOptions", causes.forbidden("resourceVersionMatch", why), ...unknown)
+  const isAsked = query.has("sendInitialEvents")
+  if (isAsked && match !== "NotOlderThan") {
+    refuse("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
   }
-  return flag(query, "sendInitialEvents")
+  if (match !== "") {
+    if (!isAsked) refuse("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+    if (match !== "NotOlderThan") found.push(causes.notSupported("resourceVersionMatch", match, ["NotOlderThan"]))
+    if ((query.get("continue") ?? "") !== "") refuse("resourceVersionMatch is forbidden when continue is provided")
+  }
+  if (found.length > 0) throw invalidOptions("ListOptions", ...found)
+  return isAsked && flag(query, "sendInitialEvents")
 }
 
 interface Start {
