@@ -52,6 +52,9 @@ const refused: ReadonlyArray<Asking> = [
   ["dots for an id", "GET", "/v1/databases/%2e%2e", {}, 400, "invalid_request"],
   ["a line's end in an id", "GET", "/v1/databases/a%0A", {}, 400, "invalid_request"],
   ["a cursor that nobody gave", "GET", "/v1/databases?cursor=YWZ0ZXI6YQ==", {}, 400, "invalid_request"],
+  ["a parameter for another operation", "GET", `${path("x")}?limit=5`, {}, 400, "invalid_request"],
+  ["a preference for a parameter", "PUT", `${path("x")}?wait=5`, {}, 400, "invalid_request"],
+  ["a parameter that nobody knows", "DELETE", `${path("x")}?force=true`, {}, 400, "invalid_request"],
   ["two limits", "GET", "/v1/databases?limit=1&limit=2", {}, 400, "invalid_request"],
   [
     "an override of the method",

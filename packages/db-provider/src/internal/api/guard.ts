@@ -8,7 +8,7 @@ import * as ProviderMetrics from "../../ProviderMetrics.ts"
 import { refusal } from "./answers.ts"
 import { invalid } from "./invalid.ts"
 import * as RequestIds from "./requestId.ts"
-import { routeOf } from "./routes.ts"
+import { hasParametersInVain, routeOf } from "./routes.ts"
 
 const bodyMax = ByteSize.kibibytes(16)
 const pathMax = 2_048
@@ -108,9 +108,15 @@ const refusedAtOnce = ({ headers, url }: Request): Option.Option<Problem> => {
   if (!isDecodable(url)) {
     return Option.some(new Problem({ code: "invalid_request", detail: "the path has an escape that is none" }))
   }
-  return target.test(url)
-    ? Option.none()
-    : Option.some(new Problem({ code: "invalid_request", detail: "the path has a character that has to be escaped" }))
+  if (!target.test(url)) {
+    return Option.some(
+      new Problem({ code: "invalid_request", detail: "the path has a character that has to be escaped" })
+    )
+  }
+  // One that is misspelt, or is another operation's, would be of no effect.
+  return hasParametersInVain(url)
+    ? Option.some(new Problem({ code: "invalid_request", detail: "the path takes no parameters" }))
+    : Option.none()
 }
 
 const isDecodable = (url: string): boolean => {
