@@ -20,7 +20,9 @@ const Session = Schema.Struct({
   pid: Schema.Int,
   isSuperuser: Schema.Boolean,
   /** Null while it is being let in. */
-  user: Schema.NullOr(Schema.String)
+  user: Schema.NullOr(Schema.String),
+  /** Whether it is another tenant's, in a database of its own: it only holds a lock on this one. */
+  isElsewhere: Schema.Boolean
 })
 
 /**
@@ -42,7 +44,8 @@ const sessions = ({ databaseName, roleName }: Tenant): Sql.Fragment =>
       UNION
       SELECT l.pid FROM pg_locks l JOIN pg_database d ON d.oid = l.objid
         WHERE l.locktype = 'object' AND l.classid = 'pg_database'::regclass AND d.datname = ${Sql.text(databaseName)})
-    SELECT pid, coalesce(r.rolsuper, false) AS "isSuperuser", a.usename::text AS user
+    SELECT pid, coalesce(r.rolsuper, false) AS "isSuperuser", a.usename::text AS user,
+      coalesce(a.datname <> ${Sql.text(databaseName)} AND a.usename <> ${Sql.text(roleName)}, false) AS "isElsewhere"
     FROM found LEFT JOIN pg_stat_activity a USING (pid) LEFT JOIN pg_roles r ON r.oid = a.usesysid
     WHERE pid <> pg_backend_pid() AND coalesce(a.backend_type IN ${kinds}, true)`
 

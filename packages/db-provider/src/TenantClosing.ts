@@ -14,6 +14,7 @@
 import * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, Option, Result } from "effect"
 import type { Connection } from "./Connector.ts"
+import { meanwhile } from "./internal/meanwhile.ts"
 import { ofName } from "./internal/shown.ts"
 import * as Obstacles from "./Obstacles.ts"
 import type { PostgresError } from "./PostgresError.ts"
@@ -81,7 +82,7 @@ export const closeOn = Effect.fnUntraced(function* (
   if (waysIn(state).length > 0) yield* closeWays(connection, server, tenant, state)
   const left = yield* Sessions.end(connection, tenant)
   const database = ofName(tenant.databaseName)
-  const mortal = left.filter(({ isSuperuser }) => !isSuperuser)
+  const mortal = left.filter(({ isElsewhere, isSuperuser }) => !isSuperuser && !isElsewhere)
   if (mortal.length > 0) return yield* Reasons.sessions_left({ database, count: mortal.length })
   const open = waysIn(yield* TenantState.read(connection, tenant))
   if (open.length > 0) return yield* Reasons.still_open({ database }, { why: open.join("; ") })
@@ -100,7 +101,12 @@ const closeWays = Effect.fnUntraced(function* (
   for (let attempt = 1; ; attempt++) {
     const statement = connection.run(closing(tenant, state))
     const prepared = new Set<string>()
-    const outcome = yield* Effect.result(Effect.raceFirst(statement, clearing(server, tenant, prepared)))
+    // What is prepared cannot be rolled back before the statement has given up.
+    const clear = Effect.fnUntraced(function* (other: Connection) {
+      yield* Sessions.end(other, tenant, server.settings.primary.user)
+      for (const gid of yield* Obstacles.awaited(other, tenant)) prepared.add(gid)
+    })
+    const outcome = yield* Effect.result(meanwhile(server, statement, clear))
     if (Result.isSuccess(outcome)) return
     if (prepared.size === 0 || attempt === attemptsMax) return yield* Effect.fail(outcome.failure)
     const rollBack = Obstacles.rollBack(server, tenant, [...prepared])
@@ -124,30 +130,6 @@ const letIn = (
     onSome: ({ owner }) => connection.run(Statements.admitProvisioner(settings, tenant, owner))
   })
 }
-
-/** Longer than it takes where nothing is in the way. */
-const lookEvery = "250 millis"
-
-/**
- * Ends the sessions that a statement may be waiting for, by a connection of its own: a tenant that comes again at once stands behind the
- * statement then. Notes the prepared transactions, which cannot be rolled back before the statement has given up. Goes on until it is
- * interrupted.
- */
-const clearing = (server: ShardServer.ShardServer, tenant: Tenant, prepared: Set<string>): Effect.Effect<never> =>
-  Effect.gen(function* () {
-    yield* Effect.sleep(lookEvery)
-    const connection = yield* server.inDatabase(Registry.database)
-    const look = Effect.gen(function* () {
-      yield* Sessions.end(connection, tenant, server.settings.primary.user)
-      for (const gid of yield* Obstacles.awaited(connection, tenant)) prepared.add(gid)
-      yield* Effect.sleep(lookEvery)
-    })
-    return yield* Effect.forever(look)
-  }).pipe(
-    Effect.scoped,
-    // The statement says what is wrong, when its time is over.
-    Effect.catch(() => Effect.never)
-  )
 
 const closing = (tenant: Tenant, { database, role }: TenantState.State) => {
   // A database whose DROP was interrupted takes no other change, and nobody can connect to it.

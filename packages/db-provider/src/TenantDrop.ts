@@ -15,6 +15,7 @@
 import * as Disposition from "@berth/provisioners/Disposition"
 import { Effect, Option, Result } from "effect"
 import type { Connection } from "./Connector.ts"
+import { meanwhile } from "./internal/meanwhile.ts"
 import { ofName } from "./internal/shown.ts"
 import * as Obstacles from "./Obstacles.ts"
 import * as Pins from "./Pins.ts"
@@ -98,7 +99,9 @@ const dropDatabase = Effect.fnUntraced(function* (
     yield* connection.run(Sql.sql`GRANT ${Sql.name(tenant.roleName)} TO CURRENT_USER`)
   }
   yield* Effect.catchIf(
-    connection.run(Sql.sql`DROP DATABASE IF EXISTS ${Sql.name(tenant.databaseName)}`),
+    meanwhile(server, connection.run(Sql.sql`DROP DATABASE IF EXISTS ${Sql.name(tenant.databaseName)}`), (other) =>
+      Effect.asVoid(Sessions.end(other, tenant, server.settings.primary.user))
+    ),
     (error) => isRefusedBy(error, "55006", lockTimeout),
     (error) => explain(connection, tenant, error)
   )
@@ -142,18 +145,19 @@ const unpin = Effect.fnUntraced(function* (connection: Connection, server: Shard
  */
 const forget = Effect.fnUntraced(function* (
   connection: Connection,
-  { settings }: ShardServer.ShardServer,
+  server: ShardServer.ShardServer,
   { databaseName, roleName }: Tenant
 ) {
   const role = ofName(roleName)
   const statement = Sql.script([Sql.sql`DROP ROLE IF EXISTS ${Sql.name(roleName)}`, Registry.forget({ databaseName })])
-  yield* Sessions.endHolders(connection, roleName)
-  const dropped = yield* Effect.result(connection.run(statement))
+  const dropped = yield* Effect.result(
+    meanwhile(server, connection.run(statement), (other) => Sessions.endHolders(other, roleName))
+  )
   if (Result.isSuccess(dropped)) return
   const error = dropped.failure
   const details = { why: error.message, cause: error }
   if (isRefusedBy(error, "2BP01")) {
-    return yield* Reasons.pinned({ role, databases: [settings.shard] }, { ...details, after: "1 second" })
+    return yield* Reasons.pinned({ role, databases: [server.settings.shard] }, { ...details, after: "1 second" })
   }
   const holders = isRefusedBy(error, lockTimeout) ? yield* Obstacles.holdersOf(connection, roleName) : []
   if (holders.length === 0) return yield* Effect.fail(error)

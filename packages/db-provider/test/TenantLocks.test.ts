@@ -2,6 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Connector } from "../src/Connector.ts"
+import * as Sessions from "../src/Sessions.ts"
 import * as ShardServer from "../src/ShardServer.ts"
 import * as TenantClosing from "../src/TenantClosing.ts"
 import * as TenantDrop from "../src/TenantDrop.ts"
@@ -126,6 +127,28 @@ describe("TenantLocks", { timeout: 30_000 }, () => {
           assert.strictEqual(yield* ShardBench.asked(server, victim.login), "28P01")
           assert.strictEqual(yield* ShardBench.asked(server, attacker.login), "done")
         }).pipe(Effect.scoped)
+    )
+
+    it.effect("D12, D13: another tenant that holds its database again and again keeps it neither open nor there", () =>
+      Effect.gen(function* () {
+        const server = yield* impatient()
+        const [attacker, victim] = [yield* ShardBench.made(server), yield* ShardBench.made(server)]
+        const { login, name } = attacker
+        const holding = [
+          "begin",
+          `alter role ${name} in database ${victim.name} set work_mem = '1MB'`,
+          "select pg_sleep(30)"
+        ]
+        const again = Effect.forever(Effect.andThen(ShardBench.asked(server, login, ...holding), Effect.yieldNow))
+        yield* Effect.forEach([1, 2, 3, 4], () => Effect.forkScoped(again))
+        const connection = yield* server.maintenance
+        yield* Effect.repeat(Sessions.list(connection, victim.tenant), { until: ({ length }) => length === 4 })
+
+        yield* TenantClosing.close(server, victim.tenant)
+        yield* TenantDrop.drop(server, victim.tenant)
+
+        assert.strictEqual(yield* ShardBench.asked(server, victim.login), "28P01")
+      }).pipe(Effect.scoped)
     )
 
     it.effect.each(others)("D13: one that is prepared and %s stops its drop, and it says whose", ([, statements]) =>
