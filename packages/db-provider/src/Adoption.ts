@@ -57,7 +57,7 @@ export interface Request {
  * **Details**
  * - `adopted`: it has a record, which the provider goes on with.
  * - `password_lost`: there is no Secret with its password. Nothing was done.
- * - `taken`: there is another record for the same consumer and id. Nothing was done.
+ * - `taken`: there is another record for the same consumer and id, or the tenant's own names another Shard. Nothing was done.
  * - `changed`: the registry gave it to somebody else meanwhile.
  * - `let_go`: see {@link letGo}.
  *
@@ -94,6 +94,14 @@ const isOf =
   (entry: Registry.Entry) =>
   ({ spec }: Raw): boolean =>
     spec.databaseName === entry.databaseName && spec.roleName === entry.roleName
+
+/** Two Shards may be one server: a record that serves the tenant as the other's is not moved, and needs nothing. */
+const isElsewhere =
+  (shard: Shard) =>
+  ({ metadata, spec }: Raw): boolean =>
+    metadata.deletionTimestamp === undefined &&
+    spec.shardRef !== undefined &&
+    spec.shardRef.name !== shard.metadata.name
 
 /** The password, wherever it is: where it has to be, or where it was. */
 const passwordOf = Effect.fnUntraced(function* (request: Request) {
@@ -179,9 +187,9 @@ export const adopt = Effect.fn("Adoption.adopt")(function* (
   connection: Connection,
   request: Request
 ): Effect.fn.Return<Outcome, AdoptionError, Client> {
-  const { entry, from, namespace } = request
+  const { entry, from, namespace, shard } = request
   const here = yield* recordIn(namespace, entry)
-  if (Option.exists(here, (record) => !isOf(entry)(record))) return "taken"
+  if (Option.exists(here, (record) => !isOf(entry)(record) || isElsewhere(shard)(record))) return "taken"
   const there = from === undefined || from === namespace ? Option.none<Raw>() : yield* recordIn(from, entry)
   const old = Option.filter(there, isOf(entry))
   if (yield* isLocked(request)) return "password_lost"

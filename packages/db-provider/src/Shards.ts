@@ -6,6 +6,8 @@
  *   closes the shard to new databases; under `ownership: tenant` it closes the database whose tenant opened it.
  * - D7, D11: what keeps the provider, or tenants, from connecting is named by a reason and a sentence of its own, without the driver's words.
  * - D11: a shard is looked at twice a minute, and at once where it did not answer a database; what it is found to be is in its conditions.
+ * - D1: of two Shards that are the same server the younger one is not Ready, and gets no new databases, so that no place counts twice; of
+ *   two of the same age neither is.
  * - One that is being deleted is kept while databases are on it, and its condition names them.
  * - Places that are nobody's any more are given back.
  *
@@ -65,6 +67,7 @@ type ProvisionError = Disposition.ProvisionError
  * | `connect_missing` | the provisioner may not connect to `primary.database` | looked at again within 30 s | grant CONNECT, or correct it |
  * | `not_prepared` | the provisioner lacks a privilege, or the server something else | looked at again within 30 s | run preflight, and what it says |
  * | `standby` | the server is a standby | looked at again within 30 s | name the primary, or wait for the end of a failover |
+ * | `same_server` | an older Shard, or one of the same age, is the same server | looked at again within 30 s; what it has is served | delete this Shard, or correct `primary` |
  * | `pooler` | the pooler looks users up where it should not, or keeps sessions | looked at again within a minute | correct the pooler, or `pooler` of the Shard |
  * | `isolation_violated` | the canary can get to a database that is not its own | looked at again within a minute | revoke what the log names |
  * | `held_by_databases` | it is being deleted, and databases are on it | looked at when one of them goes | delete them by the API |
@@ -104,7 +107,7 @@ export const options = (records: Records["Service"]) => {
     finalizer,
     provisioner: (shard: Shard) =>
       Provisioner.make("shard", {
-        provision: Effect.suspend(() => serve(shard, memories.of(memory, shard.metadata.uid))),
+        provision: Effect.suspend(() => serve(shard, memories.of(memory, shard.metadata.uid), memory)),
         deprovision: Effect.suspend(() => letGo(shard, memory))
       }),
     status: ({ metadata, status }: Shard) =>
@@ -153,10 +156,10 @@ const changesCounts = ({ _tag, object, previous }: Change<RawDatabase>): boolean
 
 // --- Serving
 
-const serve = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory): Step {
+const serve = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory, all: memories.Memory): Step {
   yield* tend(shard, memory)
   if (!(yield* isDue(shard, memory))) return
-  const { failure, server } = yield* check(shard, memory)
+  const { failure, server } = yield* check(shard, memory, all)
   if (server !== undefined) yield* inventory.taken(server, shard, memory)
   if (failure !== undefined) return yield* failure
   memory.well = { generation: shard.metadata.generation, atMs: yield* Clock.currentTimeMillis }
@@ -173,8 +176,8 @@ const isDue = Effect.fnUntraced(function* ({ metadata }: Shard, memory: memories
   return false
 })
 
-const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory) {
-  const checked = yield* checks.run(shard, memory)
+const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory, all: memories.Memory) {
+  const checked = yield* checks.run(shard, memory, all)
   yield* KubeFailure.classified(Conditions.apply(Shard, shard, checked.conditions, fieldManager))
   return checked
 })
@@ -194,21 +197,30 @@ const letGo = Effect.fnUntraced(function* (shard: Shard, memory: memories.Memory
   const databases = yield* placedOn(uid, namespace)
   if (databases.length > 0) {
     // They are worked on until the last of them is gone.
-    yield* check(shard, memories.of(memory, uid))
+    yield* check(shard, memories.of(memory, uid), memory)
     return yield* Reasons.held_by_databases({ databases: namesOf(databases) }, { after: "1 minute" })
   }
-  const servers = yield* ShardServers
-  yield* Effect.flatMap(servers.of(shard), Canary.drop).pipe(
-    // A server that is gone for good must not keep its Shard.
-    Effect.catch(({ reason, why }) =>
-      Effect.logWarning("the provider's own tenant could not be dropped with its shard", { shard: name, reason, why })
-    )
-  )
+  if (memories.of(memory, uid).sharing.size === 0) yield* dropCanary(shard)
   yield* Canary.forget(name)
   yield* KubeFailure.classified(Ledger.remove(Placement.bookOfShard(shard, namespace)))
   yield* ProviderMetrics.shardGone(name)
   memory.delete(uid)
 }, Effect.scoped)
+
+const dropCanary = Effect.fnUntraced(function* (shard: Shard) {
+  const servers = yield* ShardServers
+  yield* Effect.flatMap(servers.of(shard), Canary.drop).pipe(
+    // A server that is gone for good must not keep its Shard.
+    Effect.catch(({ reason, why }) => {
+      const { name } = shard.metadata
+      return Effect.logWarning("the provider's own tenant could not be dropped with its shard", {
+        shard: name,
+        reason,
+        why
+      })
+    })
+  )
+})
 
 /** The cache may not have a record that was just placed: before the last trace goes, the API server is asked. */
 const placedOn = Effect.fnUntraced(function* (uid: string, namespace: string) {

@@ -107,6 +107,27 @@ const dying = (client: Client["Service"], at: number, moment: "before" | "after"
 
 describe("Adoption", { timeout: 60_000 }, () => {
   layer(Bench.world, { timeout: 60_000, excludeTestServices: true })((it) => {
+    it.effect("D14: a tenant that has a record of another Shard of the same server is not said to be adopted", () =>
+      Effect.gen(function* () {
+        const { by, database } = yield* tenant("twin")
+        const other = yield* Effect.flatMap(Bench.readyShard("b"), Shard.decode)
+        const consumer = yield* Consumer.decode(by)
+        const before = yield* recordIn(Bench.namespace, database)
+
+        const outcome = yield* inRegistry((connection) =>
+          Effect.gen(function* () {
+            const entry = Option.getOrThrow(
+              yield* Registry.find(connection, { consumer: "twin", externalId: "branch-1" })
+            )
+            return yield* Adoption.adopt(connection, { entry, shard: other, consumer, namespace: Bench.namespace })
+          })
+        )
+
+        assert.strictEqual(outcome, "taken")
+        assert.deepStrictEqual(yield* recordIn(Bench.namespace, database), before)
+      }).pipe(Effect.scoped)
+    )
+
     it.effect("D14: a record that was lost is made anew, and its tenant keeps its password", () =>
       Effect.gen(function* () {
         const { by, database } = yield* tenant("lost")

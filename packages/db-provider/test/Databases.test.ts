@@ -44,10 +44,12 @@ describe("Databases", { timeout: 60_000 }, () => {
         yield* Bench.started()
         const well = yield* Bench.shard("well")
         // Nobody listens there.
-        yield* Bench.readyShard("ill", { primary: { host: "127.0.0.1", port: 1, sslmode: "disable" } })
+        const ill = yield* Bench.readyShard("ill", { primary: { host: "127.0.0.1", port: 1, sslmode: "disable" } })
         const by = yield* Bench.consumer("d11", { quota: { maxDatabases: 100 } })
 
-        const waiting = yield* Effect.forEach([1, 2, 3], (n) => Bench.put(by, `ill-${n}`, on("ill")))
+        // They have their places: when it is mended it is the same server as the other one, and gets no new databases.
+        const shardRef = { name: ill.metadata.name, uid: ill.metadata.uid ?? "" }
+        const waiting = yield* Effect.forEach([1, 2, 3], (n) => Bench.put(by, `ill-${n}`, { ...on("ill"), shardRef }))
         const others = yield* Effect.forEach([1, 2, 3], (n) => Bench.put(by, `well-${n}`, on("well")))
         yield* Effect.forEach(others, (each) => Bench.until(each, "Ready"), { discard: true })
         yield* Effect.forEach(waiting, (each) => Bench.until(each, "Pending", "Provisioning"), { discard: true })

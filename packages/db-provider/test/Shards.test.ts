@@ -1,16 +1,21 @@
 import * as Builtin from "@berth/kube/Builtin"
 import { Client } from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
+import type * as Kind from "@berth/kube/Kind"
+import * as Manager from "@berth/provisioners/Manager"
 import { assert, describe, layer } from "@effect/vitest"
-import { Duration, Effect, Metric, Option } from "effect"
+import { Context, Duration, Effect, Metric, Option } from "effect"
 import { TestClock } from "effect/testing"
 import * as DatabaseTree from "../src/DatabaseTree.ts"
 import { Database } from "../src/Database.ts"
+import * as identity from "../src/internal/shards/identity.ts"
+import * as memories from "../src/internal/shards/memory.ts"
 import * as Ledger from "../src/Ledger.ts"
 import * as Names from "../src/Names.ts"
 import * as ProviderMetrics from "../src/ProviderMetrics.ts"
-import { phaseOf, type RawDatabase } from "../src/Records.ts"
+import { phaseOf, type RawDatabase, Records } from "../src/Records.ts"
 import { Shard } from "../src/Shard.ts"
+import * as Shards from "../src/Shards.ts"
 import * as Bench from "./support/ProviderBench.ts"
 import * as ShardBench from "./support/ShardBench.ts"
 
@@ -282,6 +287,102 @@ describe("Shards", { timeout: 60_000 }, () => {
           yield* TestClock.adjust("1 millis")
           yield* bench.passShard("mended")
           assert.deepStrictEqual<unknown>(yield* content, { settled: 0, entering: [], leaving: [] })
+        })
+      )
+    )
+
+    /** The passes of a process that has just begun, over Shards that are of these ages, whatever their server says. */
+    const agedPasses = Effect.fnUntraced(function* (bench: Bench.Passing, ages: Readonly<Record<string, string>>) {
+      const aged = (found: Kind.Raw<typeof Shard>): Kind.Raw<typeof Shard> => {
+        const creationTimestamp = ages[found.metadata.name]
+        return creationTimestamp === undefined
+          ? found
+          : { ...found, metadata: { ...found.metadata, creationTimestamp } }
+      }
+      // What adds the finalizer is answered with the real age.
+      yield* Effect.forEach(Object.keys(ages), bench.passShard, { discard: true })
+      yield* TestClock.adjust("10 minutes")
+      const passes = Manager.passes(Shards.options(Context.get(bench.context, Records)), ({ name }) =>
+        Effect.option(Effect.map(read(name), aged))
+      )
+      return (name: string) => Effect.provideContext(passes({ name }), bench.context)
+    })
+    const [older, younger] = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]
+
+    it.effect("D1: of two Shards that are one server the younger gets no new databases, until the older is gone", () =>
+      Bench.inPasses((bench) =>
+        Effect.gen(function* () {
+          yield* Bench.shard("twin-a")
+          yield* Bench.shard("twin-b")
+          const passShard = yield* agedPasses(bench, { "twin-a": older, "twin-b": younger })
+          yield* passShard("twin-b")
+          assert.deepInclude(yield* said("twin-b"), { Ready: "True provisioned" })
+          yield* passShard("twin-a")
+          assert.deepInclude(yield* said("twin-a"), { Ready: "True provisioned" })
+
+          // The look at the other one has told of it, so that nothing waits for its next turn.
+          yield* passShard("twin-b")
+          const twin = { Reachable: "True reached", Writable: "True written", Ready: "False same_server" }
+          assert.deepInclude(yield* said("twin-b"), twin)
+          const ready = Conditions.get((yield* read("twin-b")).status?.conditions, "Ready")
+          assert.include(ready?.message, "twin-b is the same server as twin-a,")
+          const by = yield* Bench.consumer("twins")
+          const database = yield* Bench.put(by, "one", on("twin-b"))
+          yield* bench.settle(database)
+          assert.strictEqual(phaseOf(yield* Bench.read(database)), "Pending")
+
+          yield* Client.use((client) => client.delete(Shard, { name: "twin-a" }))
+          yield* passShard("twin-a")
+          yield* TestClock.adjust("1 minute")
+          yield* passShard("twin-b")
+          assert.deepInclude(yield* said("twin-b"), { Ready: "True provisioned" })
+        })
+      )
+    )
+
+    it.effect("D1: of two Shards of the same age that are one server neither gets new databases", () =>
+      Bench.inPasses((bench) =>
+        Effect.gen(function* () {
+          yield* Bench.shard("even-a")
+          yield* Bench.shard("even-b")
+          const passShard = yield* agedPasses(bench, { "even-a": older, "even-b": older })
+
+          yield* Effect.forEach(["even-a", "even-b", "even-a"], passShard, { discard: true })
+
+          assert.deepInclude(yield* said("even-a"), { Ready: "False same_server" })
+          assert.deepInclude(yield* said("even-b"), { Ready: "False same_server" })
+        })
+      )
+    )
+
+    const sightings: ReadonlyArray<readonly [string, boolean, Partial<memories.Sighting>, boolean]> = [
+      ["it is a copy, which has the same identifier", false, { startedAt: "another" }, false],
+      ["it is a copy, and was taken for the same", true, { startedAt: "another" }, false],
+      ["the server was started again since it was looked at", true, { startedAt: "another", seenMs: 0 }, true],
+      ["that is not known, and was not before", false, { startedAt: "another", seenMs: 0 }, false],
+      ["its Shard has changed since", true, { generation: 0 }, true],
+      ["it is another server", true, { system: "another" }, false]
+    ]
+    it.effect.each(sightings)("D1: that %s is told from the same server", ([, before, changes, expected]) =>
+      Bench.inPasses((bench) =>
+        Effect.gen(function* () {
+          const { server } = yield* ShardBench.ShardBench
+          const all: memories.Memory = new Map()
+          const [one, two] = yield* Effect.forEach(["seen-a", "seen-b"], (name) =>
+            Effect.flatMap(Bench.shard(name), Shard.decode)
+          )
+          if (one === undefined || two === undefined) return assert.fail("two were made")
+          const [mine, its] = [memories.of(all, one.metadata.uid), memories.of(all, two.metadata.uid)]
+          const check = (shard: Shard, memory: memories.ShardMemory) =>
+            Effect.ignore(identity.check(server, shard, memory, all))
+          yield* Effect.provideContext(check(two, its), bench.context)
+          if (its.sighting === undefined) return assert.fail("it was not seen")
+          its.sighting = { ...its.sighting, ...changes }
+          mine.sharing = new Set(before ? [two.metadata.uid] : [])
+
+          yield* Effect.provideContext(check(one, mine), bench.context)
+
+          assert.deepStrictEqual([...mine.sharing], expected ? [two.metadata.uid] : [])
         })
       )
     )

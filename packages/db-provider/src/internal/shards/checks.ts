@@ -15,7 +15,8 @@ import * as Sql from "../../Sql.ts"
 import { ofName } from "../shown.ts"
 import * as canary from "./canary.ts"
 import { explained } from "./connection.ts"
-import type { ShardMemory } from "./memory.ts"
+import * as identity from "./identity.ts"
+import type { Memory, ShardMemory } from "./memory.ts"
 import { Reasons } from "./reasons.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -80,7 +81,8 @@ const notPrepared = ({ metadata }: Shard, report: Preflight.Report): ProvisionEr
 /** Looks at everything, as far as it comes. The server is kept until the scope closes. */
 export const run = Effect.fnUntraced(function* (
   shard: Shard,
-  memory: ShardMemory
+  memory: ShardMemory,
+  all: Memory
 ): Effect.fn.Return<Checked, never, Services | Scope.Scope> {
   const { name } = shard.metadata
   const servers = yield* ShardServers
@@ -106,6 +108,12 @@ export const run = Effect.fnUntraced(function* (
   }
   const written = yield* Effect.result(write(server))
   if (Result.isFailure(written)) return unwritable(explained(shard, written.failure))
+  const identified = yield* Effect.result(identity.check(server, shard, memory, all))
+  if (Result.isFailure(identified)) {
+    // What it has is worked on; the canary is that of the other Shard.
+    const others = kept(shard, poolerVerified, isolationVerified)
+    return { failure: identified.failure, server: undefined, conditions: [isReachable, isWritable, ...others] }
+  }
   const { conditions: seen, failure } = yield* canary.looked(server, shard, memory)
   return { failure, server, conditions: [isReachable, isWritable, ...seen] }
 })

@@ -29,7 +29,8 @@ export const taken = Effect.fnUntraced(function* (
   const nowMs = yield* Clock.currentTimeMillis
   if (nowMs < memory.inventory.nextMs) return
   const stock = yield* ShardServer.maintain(server, Inventory.take)
-  const all = yield* Effect.flatMap(Records, ({ databasesOfShard }) => databasesOfShard(metadata.uid))
+  const { databasesOfShard } = yield* Records
+  const all = (yield* Effect.forEach([metadata.uid, ...memory.sharing], databasesOfShard)).flat()
   const records = (yield* Effect.forEach(all, recorded)).flat()
   const unsettled = new Set(all.filter((raw) => moving.has(phaseOf(raw))).map(({ spec }) => spec.databaseName))
   const differences = Inventory.compare(stock, records).filter(({ name }) => !unsettled.has(name))

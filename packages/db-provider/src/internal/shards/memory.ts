@@ -11,6 +11,19 @@ export interface Look {
   readonly failure: Disposition.ProvisionError | undefined
 }
 
+/** Which server was found behind a Shard. */
+export interface Sighting {
+  readonly shard: string
+  /** Of the Shard. */
+  readonly generation: number
+  readonly createdMs: number
+  /** Which server, and since when it runs, to the microsecond. */
+  readonly system: string
+  readonly startedAt: string
+  readonly startedMs: number
+  readonly seenMs: number
+}
+
 export interface ShardMemory {
   /** When it was last found well, and in which generation. */
   well: { readonly generation: number; readonly atMs: number } | undefined
@@ -22,6 +35,9 @@ export interface ShardMemory {
   told: ReadonlySet<string>
   inventory: { readonly nextMs: number; readonly seen: ReadonlySet<string> }
   readonly ledger: LedgerMemory
+  sighting: Sighting | undefined
+  /** The UIDs of other Shards that are the same server. */
+  sharing: ReadonlySet<string>
 }
 
 export type Memory = Map<string, ShardMemory>
@@ -36,7 +52,9 @@ export const of = (memory: Memory, uid: string): ShardMemory => {
     serverVersion: undefined,
     told: none,
     inventory: { nextMs: 0, seen: none },
-    ledger: new Map()
+    ledger: new Map(),
+    sighting: undefined,
+    sharing: none
   }
   memory.set(uid, found)
   return found

@@ -43,6 +43,9 @@ export const Reasons = Disposition.vocabulary("shard_check", {
     "The server of {shard} lacks what the provider needs ({findings}): preflight says what to run."
   ),
   standby: Disposition.transient("The server of {shard} is a standby: primary has to name the primary."),
+  same_server: Disposition.transient(
+    "{shard} is the same server as {shards}, whose places it would count twice: no new databases are placed here. Delete this Shard when its databases are gone, or correct primary."
+  ),
   pooler: Disposition.transient("The pooler in front of {shard} does not work as the Shard says ({findings})."),
   isolation_violated: Disposition.transient(
     "Tenants of {shard} are not kept apart: one can get to {databases}. No new databases are placed there."
