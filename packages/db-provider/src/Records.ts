@@ -8,9 +8,10 @@
 import * as Builtin from "@berth/kube/Builtin"
 import * as Cache from "@berth/kube/Cache"
 import { Caches } from "@berth/kube/Caches"
+import type { Change } from "@berth/kube/Change"
 import type * as Kind from "@berth/kube/Kind"
 import type { KubeObject } from "@berth/kube/KubeObject"
-import { Context, Effect, Layer, type Option } from "effect"
+import { Context, Effect, Layer, type Option, type Scope } from "effect"
 import { Consumer } from "./Consumer.ts"
 import * as Credentials from "./Credentials.ts"
 import { Database, type Phase } from "./Database.ts"
@@ -164,6 +165,8 @@ export class Records extends Context.Service<
     /** The record of this name. */
     readonly database: (name: string) => Effect.Effect<Option.Option<RawDatabase>>
     readonly databases: Effect.Effect<ReadonlyArray<RawDatabase>>
+    /** Calls the handler at once for every record that is there, and then for every change. */
+    readonly onDatabases: (handler: (change: Change<RawDatabase>) => void) => Effect.Effect<void, never, Scope.Scope>
     readonly databasesOfConsumer: (consumerUid: string) => Effect.Effect<ReadonlyArray<RawDatabase>>
     readonly databasesOfShard: (shardUid: string) => Effect.Effect<ReadonlyArray<RawDatabase>>
     readonly countOfConsumer: (consumerUid: string) => Effect.Effect<number>
@@ -209,6 +212,7 @@ const make = Effect.gen(function* () {
     consumer: (name) => consumers.get({ name }),
     database: (name) => databases.get(released(name)),
     databases: databases.list(),
+    onDatabases: databases.subscribe,
     databasesOfConsumer: (uid) => databases.byIndex("consumer", uid),
     databasesOfShard: (uid) => databases.byIndex("shard", uid),
     countOfConsumer: (uid) => databases.count("consumer", uid),

@@ -3,9 +3,10 @@
  *
  * **Guarantees**
  * - D23: they say what the records say, on every replica; what is gone has no series any more.
+ * - D25: records are counted as they change: what has not changed costs nothing, however much of it there is.
  *
  * **Caveats**
- * - They are a few seconds old: the records are looked through every 15 seconds.
+ * - They are a few seconds old: what was counted is shown every 15 seconds.
  *
  * @since 0.1.0
  */
@@ -15,8 +16,25 @@ import { Consumer } from "./Consumer.ts"
 import { Phase } from "./Database.ts"
 import * as Placement from "./Placement.ts"
 import * as ProviderMetrics from "./ProviderMetrics.ts"
-import { phaseOf, type RawDatabase, Records } from "./Records.ts"
+import * as tally from "./internal/tally.ts"
+import { Records } from "./Records.ts"
 import { conditions, Shard } from "./Shard.ts"
+
+/**
+ * Counts of records.
+ *
+ * @category models
+ * @since 0.1.0
+ */
+export interface Tally extends tally.Tally {}
+
+/**
+ * Counts of no records yet: it is told of each that comes, changes or goes.
+ *
+ * @category constructors
+ * @since 0.1.0
+ */
+export const makeTally: () => Tally = tally.make
 
 /**
  * All that there is.
@@ -27,7 +45,7 @@ import { conditions, Shard } from "./Shard.ts"
 export interface State {
   readonly shards: ReadonlyArray<Shard>
   readonly consumers: ReadonlyArray<Consumer>
-  readonly databases: ReadonlyArray<RawDatabase>
+  readonly databases: Tally
 }
 
 interface Sample {
@@ -49,26 +67,12 @@ const ofShard = (shard: Shard, databases: number): ReadonlyArray<Sample> => {
   ]
 }
 
-/** What is no time counts for none. */
-const isBefore = (time: string | undefined, nowMs: number): boolean => time !== undefined && Date.parse(time) < nowMs
-
-const oldestMs = (databases: ReadonlyArray<RawDatabase>, nowMs: number): number =>
-  databases.reduce((oldest, { spec }) => {
-    const deletedMs = Date.parse(spec.deleteRequestedAt ?? "")
-    return deletedMs < oldest ? deletedMs : oldest
-  }, nowMs)
-
 /** Of the condition `Verified`, as long as it is False. */
 const unverifiedReasons = ["differs", "password_changed", "password_lost", "password_deleted"]
 
-const isUnverified = ({ status }: RawDatabase, reason: string): boolean =>
-  status?.conditions?.some((each) => each.type === "Verified" && each.status === "False" && each.reason === reason) ??
-  false
-
-const ofDatabases = (shard: string, databases: ReadonlyArray<RawDatabase>, nowMs: number): ReadonlyArray<Sample> => {
+const ofDatabases = (shard: string, databases: tally.Counts, nowMs: number): ReadonlyArray<Sample> => {
   const labels = { shard }
-  const inPhase = (phase: Phase) => databases.filter((each) => phaseOf(each) === phase).length
-  const overdue = databases.filter(({ status }) => isBefore(status?.dropAfter, nowMs)).length
+  const { inPhase, oldestMs, overdue, unverified } = databases
   return [
     ...Phase.literals.map((phase) => ({
       metric: ProviderMetrics.databases,
@@ -78,11 +82,11 @@ const ofDatabases = (shard: string, databases: ReadonlyArray<RawDatabase>, nowMs
     ...unverifiedReasons.map((reason) => ({
       metric: ProviderMetrics.unverified,
       labels: { shard, reason },
-      value: databases.filter((each) => isUnverified(each, reason)).length
+      value: unverified(reason)
     })),
     { metric: ProviderMetrics.held, labels, value: inPhase("Held") },
-    { metric: ProviderMetrics.overdueDrops, labels, value: overdue },
-    { metric: ProviderMetrics.oldestSoftDeleted, labels, value: (nowMs - oldestMs(databases, nowMs)) / 1000 }
+    { metric: ProviderMetrics.overdueDrops, labels, value: overdue(nowMs) },
+    { metric: ProviderMetrics.oldestSoftDeleted, labels, value: Math.max(0, nowMs - oldestMs) / 1000 }
   ]
 }
 
@@ -100,14 +104,12 @@ const ofConsumer = ({ metadata, spec }: Consumer, databases: number): ReadonlyAr
 }
 
 const samples = ({ consumers, databases, shards }: State, nowMs: number): ReadonlyArray<Sample> => {
-  const byShard = Map.groupBy(databases, ({ spec }) => spec.shardRef?.name ?? nowhere)
-  const byConsumer = Map.groupBy(databases, ({ spec }) => spec.consumerRef.name)
   // Databases of a shard that is gone still count.
-  const places = new Set([nowhere, ...shards.map(({ metadata }) => metadata.name), ...byShard.keys()])
+  const places = new Set([nowhere, ...shards.map(({ metadata }) => metadata.name), ...databases.shards()])
   return [
-    ...shards.flatMap((shard) => ofShard(shard, byShard.get(shard.metadata.name)?.length ?? 0)),
-    ...[...places].flatMap((place) => ofDatabases(place, byShard.get(place) ?? [], nowMs)),
-    ...consumers.flatMap((consumer) => ofConsumer(consumer, byConsumer.get(consumer.metadata.name)?.length ?? 0))
+    ...shards.flatMap((shard) => ofShard(shard, databases.ofShard(shard.metadata.name).all)),
+    ...[...places].flatMap((place) => ofDatabases(place, databases.ofShard(place), nowMs)),
+    ...consumers.flatMap((consumer) => ofConsumer(consumer, databases.ofConsumer(consumer.metadata.name)))
   ]
 }
 
@@ -138,12 +140,12 @@ const readable = <A, B>(all: ReadonlyArray<A>, decode: (each: A) => Effect.Effec
     (found) => found.flatMap((each) => (each._tag === "Some" ? [each.value] : []))
   )
 
-const state = Effect.gen(function* () {
+const state = Effect.fnUntraced(function* (databases: Tally) {
   const records = yield* Records
   return {
     shards: yield* readable(yield* records.shards, Shard.decode),
     consumers: yield* readable(yield* records.consumers, Consumer.decode),
-    databases: yield* records.databases
+    databases
   }
 })
 
@@ -157,8 +159,13 @@ const interval = Duration.seconds(15)
  * @since 0.1.0
  */
 export const layer: Layer.Layer<never, never, Records> = Layer.effectDiscard(
-  Effect.suspend(() => {
+  Effect.gen(function* () {
     const show = make()
-    return Effect.forkScoped(Effect.forever(Effect.andThen(Effect.flatMap(state, show), Effect.sleep(interval))))
+    const databases = makeTally()
+    const records = yield* Records
+    yield* records.onDatabases(databases.note)
+    yield* Effect.forkScoped(
+      Effect.forever(Effect.andThen(Effect.flatMap(state(databases), show), Effect.sleep(interval)))
+    )
   })
 )

@@ -78,6 +78,12 @@ const record = Effect.fnUntraced(function* (by: string, options: RecordOptions =
   }
 })
 
+const counted = (...records: ReadonlyArray<RawDatabase>) => {
+  const tally = StateMetrics.makeTally()
+  for (const object of records) tally.note({ _tag: "Added", object })
+  return tally
+}
+
 /** All series that are not 0. */
 const shown = Effect.map(PrometheusMetrics.format(), (text) =>
   text.split("\n").filter((line) => line !== "" && !line.startsWith("#") && !line.endsWith(" 0"))
@@ -99,7 +105,7 @@ describe("StateMetrics", () => {
             yield* shard("c", { isReady: false })
           ],
           consumers: [yield* consumer("ci", [{ name: "old", expiresAt: "1970-01-02T00:00:00Z" }, { name: "new" }])],
-          databases: [
+          databases: counted(
             yield* record("ci"),
             yield* record("ci", { shard: "a", phase: "Ready", unverified: "password_changed" }),
             yield* record("ci", { shard: "a", phase: "Held" }),
@@ -115,7 +121,7 @@ describe("StateMetrics", () => {
               deletedAt: "1970-01-01T01:30:00Z",
               dropAfter: "1970-01-01T02:00:00Z"
             })
-          ]
+          )
         }
 
         yield* StateMetrics.make()(state)
@@ -148,10 +154,10 @@ describe("StateMetrics", () => {
       yield* show({
         shards: [yield* shard("a"), yield* shard("b")],
         consumers: [yield* consumer("ci", [{ name: "old", expiresAt: "1970-01-02T00:00:00Z" }])],
-        databases: [ready]
+        databases: counted(ready)
       })
 
-      yield* show({ shards: [], consumers: [], databases: [ready] })
+      yield* show({ shards: [], consumers: [], databases: counted(ready) })
 
       const text = yield* PrometheusMetrics.format()
       assert.notMatch(text, /shard="b"|consumer="ci"|berth_db_shard_ready/u)
@@ -159,7 +165,39 @@ describe("StateMetrics", () => {
     }).pipe(alone)
   )
 
-  it.effect("D23: the records are looked through every fifteen seconds, those that can be read", () =>
+  it.effect("D23, D25: records are counted as they come, change and go, and no others are looked at", () =>
+    Effect.gen(function* () {
+      const tally = StateMetrics.makeTally()
+      const others = yield* Effect.forEach([1, 2, 3], () => record("ci", { shard: "a", phase: "Ready" }))
+      for (const object of others) tally.note({ _tag: "Added", object })
+      const one = yield* record("ci")
+      const times = { deletedAt: "1970-01-01T00:00:01Z", dropAfter: "1970-01-01T00:00:02Z" }
+      const later = yield* record("ci", { shard: "b", phase: "SoftDeleted", ...times })
+      const changed: RawDatabase = { ...later, metadata: one.metadata }
+      const seen = (shard: string) => {
+        const { all, inPhase, oldestMs, overdue, unverified } = tally.ofShard(shard)
+        const phases = (["Pending", "Ready", "SoftDeleted"] as const).map(inPhase)
+        return [all, ...phases, oldestMs, overdue(2_000), overdue(2_001), unverified("differs")]
+      }
+      const none = [0, 0, 0, 0, Infinity, 0, 0, 0]
+
+      tally.note({ _tag: "Added", object: one })
+      assert.deepStrictEqual(seen(""), [1, 1, 0, 0, Infinity, 0, 0, 0])
+      tally.note({ _tag: "Modified", object: changed })
+      assert.deepStrictEqual([seen(""), seen("b")], [none, [1, 0, 0, 1, 1_000, 0, 1, 0]])
+      tally.note({ _tag: "Modified", object: { ...changed, spec: one.spec, status: { phase: "Ready" } } })
+      assert.deepStrictEqual([seen("b"), seen("")], [none, [1, 0, 1, 0, Infinity, 0, 0, 0]])
+      assert.strictEqual(tally.ofConsumer("ci"), 4)
+      // What is known of it last may be more than was told.
+      tally.note({ _tag: "Deleted", object: changed })
+
+      assert.deepStrictEqual(tally.shards(), ["a"])
+      assert.deepStrictEqual(seen("a"), [3, 0, 3, 0, Infinity, 0, 0, 0])
+      assert.strictEqual(tally.ofConsumer("ci"), 3)
+    })
+  )
+
+  it.effect("D23: what was counted is shown every fifteen seconds, of the shards that can be read", () =>
     Effect.gen(function* () {
       const raw = { apiVersion, kind: "Shard", metadata: metadata("a") }
       let shards: ReadonlyArray<RawShard> = []
@@ -167,7 +205,7 @@ describe("StateMetrics", () => {
         definitions: definitions({ releaseNamespace: "berth-db" }),
         shards: Effect.sync(() => shards),
         consumers: Effect.succeed([]),
-        databases: Effect.succeed([])
+        onDatabases: () => Effect.void
       })
       const isShown = Effect.map(PrometheusMetrics.format(), (text) => text.includes('berth_db_shard_ready{shard="a"}'))
 
