@@ -9,6 +9,11 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
+    // Files share a worker, which loads Effect and the sources once. So whatever a test changes of its process it puts
+    // back, and `vi.setConfig` and hooks for a file stand in the file: what it imports may have been loaded by another one.
+    isolate: false,
+    // A busy machine takes its time, above all for whole clusters.
+    testTimeout: 30_000,
     // Most files wait for processes and clocks now and then: one more than there are cores keeps these busy.
     maxWorkers: availableParallelism() + 1,
     include: [

@@ -9,6 +9,8 @@ export default defineConfig({
     include: ["test/e2e/**/*.test.ts", "packages/db-provider/test/ApiFuzz.test.ts"],
     env: { BERTH_FUZZ_COUNT: "10000" },
     globalSetup: ["test/e2e/setup.ts"],
-    testTimeout: 300_000
+    testTimeout: 300_000,
+    // Few files that take long: nothing is won where they share what they have loaded.
+    isolate: true
   }
 })

@@ -15,7 +15,6 @@ import { EmbeddedCluster } from "@berth/testing/EmbeddedCluster"
 import { assert } from "@effect/vitest"
 import { Context, Duration, Effect, Layer, Option, References, Schema, type Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { vi } from "vitest"
 import { Environment } from "../../src/Environment.ts"
 import { EnvironmentTemplate } from "../../src/EnvironmentTemplate.ts"
 import * as Names from "../../src/Names.ts"
@@ -30,9 +29,6 @@ import * as SliceRecord from "../../src/SliceRecord.ts"
 import * as SliceTree from "../../src/SliceTree.ts"
 import * as Faults from "./Faults.ts"
 import * as Outside from "./Outside.ts"
-
-/** A bench is a whole cluster, which takes its time on a machine that is busy. */
-vi.setConfig({ testTimeout: 30_000 })
 
 export const management = "berth-system"
 export const shared = "berth-shared"
