@@ -3,8 +3,8 @@
  *
  * **Guarantees**
  * - P30: which application it is follows from the names of its release alone, so two replicas or a stale cache cannot make two;
- *   another owner's release is never taken over. The chart is asked for in each provision pass, and every customisation is an
- *   effect of the owner.
+ *   another owner's release is never taken over, and one that another driver deployed is neither deployed again nor taken for gone.
+ *   The chart is asked for in each provision pass, and every customisation is an effect of the owner.
  * - P31: it is ready when this chart with these values runs, and is not taken for ready because an earlier one was.
  * - P32: values are in order; a pass that changes nothing writes nothing.
  * - P33: a deprovision pass asks for the release's name and namespace and for nothing else, in particular for no chart.
@@ -209,15 +209,25 @@ const valuesOf = Effect.fnUntraced(function* <O extends Owner, R>(options: Optio
 })
 
 /** The record goes first: it has the key of the digest, and remembers that there is something to tear down. */
-const recordOf = Effect.fnUntraced(function* (release: CdDriver.Release) {
+const recordOf = Effect.fnUntraced(function* (release: CdDriver.Release, driver: CdDriver.Driver) {
   const found = yield* Record.read(release)
   if (found !== undefined && found.key !== "") {
     if (found.deprovisioned) yield* Record.note(release, { deprovisioned: null })
     return found
   }
   yield* Namespace.exists(release.namespace)
-  return yield* Record.create(release)
+  return yield* Record.create(release, driver.name)
 }, KubeFailure.classified)
+
+/** Another tool knows nothing of the release: it would deploy it a second time, or take it for gone. */
+const sameDriver = (record: Record.Record | undefined, release: CdDriver.Release, { name }: CdDriver.Driver) => {
+  const before = record?.driver ?? name
+  if (before === name) return Effect.void
+  const driver = Option.getOrElse(Identifier.fromString(before), () => Identifier.of("former"))
+  const { name: secret, namespace } = Record.refOf(release)
+  const why = `to let ${name} have it, remove what ${before} made, and then Secret ${namespace}/${secret}, which remembers that`
+  return Effect.fail(CdDriver.Reasons.other_driver({ driver, release: named(release) }, { why, after: "1 minute" }))
+}
 
 const named = ({ name, namespace }: CdDriver.Release): Identifier.Identifier =>
   Option.getOrElse(Identifier.fromString(`${namespace}/${name}`), () => Identifier.of("the-release"))
@@ -289,7 +299,9 @@ const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: 
     const metadata = yield* given(owner, options.namespaceMetadata)
     yield* KubeFailure.classified(Namespace.describe(release, metadata))
   }
-  const record = yield* recordOf(release)
+  const driver = yield* CdDriver.CdDriver
+  const record = yield* recordOf(release, driver)
+  yield* sameDriver(record, release, driver)
   if (yield* KubeFailure.classified(Account.ensure(release))) {
     return yield* Reasons.deploying(
       { release: named(release) },
@@ -297,7 +309,6 @@ const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: 
     )
   }
   const digest = Values.digest(record.key, [release, chart, Values.revealed(values), ignoredDifferences])
-  const driver = yield* CdDriver.CdDriver
   const observed = yield* driver.apply({ ...release, chart, values, ignoredDifferences, digest })
   const unfinished = verdict(withoutSecrets(observed, values), named(release), allowDegraded)
   if (unfinished !== undefined) return yield* unfinished
@@ -311,6 +322,8 @@ const provision = Effect.fnUntraced(function* <O extends Owner, R>(application: 
 const deprovision = Effect.fnUntraced(function* <O extends Owner, R>(application: string, options: Options<O, R>) {
   const release = yield* releaseOf(application, options)
   const record = yield* KubeFailure.classified(Record.read(release))
+  const driver = yield* CdDriver.CdDriver
+  yield* sameDriver(record, release, driver)
   if (options.preDeprovision !== undefined && record !== undefined && !record.deprovisioned) {
     yield* options.preDeprovision(options.owner)
     yield* KubeFailure.classified(Record.note(release, { deprovisioned: "yes" }))
@@ -321,7 +334,6 @@ const deprovision = Effect.fnUntraced(function* <O extends Owner, R>(application
       { why: "its account has just been made", after: settling }
     )
   }
-  const driver = yield* CdDriver.CdDriver
   const removal = yield* driver.remove(release)
   if (removal._tag === "Removing") return yield* removing(named(release), removal)
   if (removal._tag === "Failed") return yield* Reasons.removal_failed({ release: named(release) }, { why: removal.why })

@@ -72,6 +72,14 @@ export const failing = (attempts: number, options: Options = {}): Effect.Effect<
  * **Details**: `attempts` counts the failures in a row, this one included (`Disposition.countsAsFailure`). A delay that the failing
  * code named is taken as it is.
  *
+ * **Example** (When to come back after the third failure in a row)
+ * ```ts
+ * import * as Backoff from "@berth/provisioners/Backoff"
+ * import type * as Disposition from "@berth/provisioners/Disposition"
+ *
+ * export const delayOf = (failure: Disposition.ProvisionError) => Backoff.next(failure, 3, { limit: "1 minute" })
+ * ```
+ *
  * @category jittered
  * @since 0.1.0
  */

@@ -226,6 +226,7 @@ export const Destination = Context.Reference<RemoteDestination | undefined>("@be
  * | `secrets_refused` | secret values, and nowhere to put them but in the open | parked | see the driver's own option |
  * | `tool_unavailable` | the tool cannot be run, or its kinds are not there | retried with backoff | install it |
  * | `wrong_cluster` | the client in the context is that of another cluster | parked | provide `Destination` beside it |
+ * | `other_driver` | the release was deployed by another driver | retried every minute | have that driver back, or remove the release and its record |
  * | `connection_unportable` | the cluster's credentials need a command or a file of this machine | parked | use a token or a certificate |
  *
  * @category vocabularies
@@ -236,5 +237,8 @@ export const Reasons = Disposition.vocabulary("cd_driver", {
   secrets_refused: Disposition.terminal("The {driver} driver has nowhere to keep secret values of {release}."),
   tool_unavailable: Disposition.transient("The {driver} driver's tool is not available; trying again."),
   wrong_cluster: Disposition.terminal("The {driver} driver was made for another cluster than {release} is for."),
+  other_driver: Disposition.transient(
+    "{release} was deployed by the {driver} driver, which alone can change or remove it; trying again."
+  ),
   connection_unportable: Disposition.terminal("The {driver} driver cannot hand on the credentials of {cluster}.")
 })

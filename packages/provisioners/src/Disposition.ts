@@ -119,6 +119,13 @@ export const vocabulary = <const V extends string, D extends Record<string, Decl
 /**
  * Lists a vocabulary's reasons, in declared order.
  *
+ * **Example** (A list of reasons for people)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ *
+ * export const lines = Disposition.describe(Disposition.core).map(({ reason, template }) => `${reason}: ${template}`)
+ * ```
+ *
  * @category getters
  * @since 0.1.0
  */
@@ -151,6 +158,13 @@ const ranks = { Yield: 0, Transient: 1, Terminal: 2, UserActionRequired: 3 } as 
 /**
  * The failure and those beside it, worst first.
  *
+ * **Example** (Every reason of a pass)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ *
+ * export const reasonsOf = (failure: Disposition.ProvisionError) => Disposition.leaves(failure).map(({ reason }) => reason)
+ * ```
+ *
  * @category getters
  * @since 0.1.0
  */
@@ -164,6 +178,18 @@ export const leaves = (failure: ProvisionError): readonly [ProvisionError, ...Ar
  *
  * **Details**: ties go by order. Joining is associative, so that nesting makes no difference, and nothing gets lost.
  *
+ * **Example** (What failed side by side, the worst in front)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ *
+ * const Reasons = Disposition.vocabulary("quota", {
+ *   refreshing: Disposition.yield("Quotas are being refreshed."),
+ *   used_up: Disposition.terminal("The quota is used up.")
+ * })
+ *
+ * export const both = Disposition.join([Reasons.refreshing(), Reasons.used_up()])
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -175,6 +201,22 @@ export const join = (failures: readonly [ProvisionError, ...Array<ProvisionError
 
 /**
  * What is left of a failure when some of its leaves are forgiven.
+ *
+ * **Example** (A quota that is used up is good enough)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import { Effect, Option } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("quota", {
+ *   refreshing: Disposition.yield("Quotas are being refreshed."),
+ *   used_up: Disposition.terminal("The quota is used up.")
+ * })
+ *
+ * export const tolerant = <R>(pass: Effect.Effect<void, Disposition.ProvisionError, R>) =>
+ *   Effect.catch(pass, (failure) =>
+ *     Option.match(Disposition.without(failure, Reasons.used_up.is), { onNone: () => Effect.void, onSome: Effect.fail })
+ *   )
+ * ```
  *
  * @category combinators
  * @since 0.1.0

@@ -184,7 +184,7 @@ const apply = Effect.fnUntraced(function* (
   return yield* judge(settings, wanted, references, yield* KubeFailure.classified(deployed))
 })
 
-const bindingOf = ({ id, namespace }: CdDriver.Release) => ({ name: `berth-flux-${id}`.slice(0, 63), namespace })
+const bindingOf = ({ id, namespace }: CdDriver.Release) => ({ name: `berth-flux-${id}`, namespace })
 
 /** The account that Flux impersonates is in Flux's namespace. Whether its rights were still missing. */
 const granted = ({ namespace }: Settings, wanted: CdDriver.Wanted) =>

@@ -12,7 +12,8 @@
  * - S32: with an account, helm impersonates it, and so does whatever reads what helm remembers. A namespace that is gone or going has
  *   taken the release with it.
  * - P37: values and credentials reach helm by files that only this program's user can read. They are in a folder of their own,
- *   which is gone when helm has ended, also when the pass was interrupted.
+ *   which is gone when helm has ended, also when the pass was interrupted. What a process that was killed has left behind goes with a
+ *   later run.
  *
  * **Caveats**
  * - No charts from Git: helm takes none without plugins, and none are run. Package such a chart, or use Flux or Argo CD.
@@ -96,8 +97,7 @@ const helm = Effect.fnUntraced(function* (
   return yield* Command.run({ program, args: [...options, ...place, "--", ...names], files, timeout }).pipe(
     Effect.as(undefined),
     Effect.catchTags({
-      HelmMissing: ({ code }) =>
-        Effect.fail(CdDriver.Reasons.tool_unavailable({ driver }, { why: `${program} cannot be run: ${code}` })),
+      HelmMissing: ({ why }) => Effect.fail(CdDriver.Reasons.tool_unavailable({ driver }, { why })),
       HelmFailed: ({ output }) => Effect.succeed(output)
     })
   )
@@ -167,10 +167,11 @@ const apply = Effect.fnUntraced(function* (
     : yield* upgrade(settings, wanted)
 })
 
+/** A removal that nobody here has begun is finished by nobody here, and a history that somebody kept is theirs. */
 const taken = ({ name, ownerUid, status }: Releases.Revision): CdDriver.Observed =>
-  status === "uninstalling" || status === "uninstalled"
-    ? { _tag: "Removing", objects: [], why: `${name}, of ${ownerUid ?? "nobody"}, is ${status}` }
-    : { _tag: "Taken", why: `${name} belongs to ${ownerUid ?? "nobody that is known here"}` }
+  ownerUid !== undefined && (status === "uninstalling" || status === "uninstalled")
+    ? { _tag: "Removing", objects: [], why: `${name}, of ${ownerUid}, is ${status}` }
+    : { _tag: "Taken", why: `${name}, which is ${status}, belongs to ${ownerUid ?? "nobody that is known here"}` }
 
 /** A removal that was interrupted is finished before anything is installed. */
 const finish = (settings: Settings, release: CdDriver.Release): Pass<CdDriver.Observed> =>

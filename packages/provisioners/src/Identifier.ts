@@ -53,6 +53,14 @@ export const of = <const S extends string>(text: S & Literal<S>): Identifier => 
 /**
  * An identifier from text of unknown origin: nothing unless it has the shape of one.
  *
+ * **Example** (A name that somebody typed)
+ * ```ts
+ * import * as Identifier from "@berth/provisioners/Identifier"
+ * import { Option } from "effect"
+ *
+ * export const shown = (name: string) => Option.getOrElse(Identifier.fromString(name), () => Identifier.of("unnamed"))
+ * ```
+ *
  * @category constructors
  * @since 0.1.0
  */

@@ -33,7 +33,7 @@ import * as Identifier from "./Identifier.ts"
  * | `admission_unavailable` | a webhook could not be asked | retried with backoff | mend the webhook |
  * | `forbidden` | the operator lacks a permission | retried every minute | grant what the log names |
  * | `credentials_rejected` | the operator's credentials are not accepted | retried every minute | renew them |
- * | `too_many_requests` | the server asks for patience | retried when it said, else with backoff | nothing |
+ * | `too_many_requests` | the server asks for patience | retried when it said, in 5 min at the latest, else with backoff | nothing |
  * | `timeout`, `unreachable`, `server_error` | no answer, or a broken one | retried with backoff | see to the API server if it lasts |
  * | `invalid_object`, `refused_object` | the server refuses what the object says | parked | correct the named fields |
  *
@@ -62,6 +62,10 @@ export const Reasons = Disposition.vocabulary("kubernetes", {
 
 /** Quota, admission and permissions are mended by people, in minutes: the delay of retries is a minute from the start. */
 const slowly = "1 minute"
+
+/** Whoever answers does not have an object asked about at once again and again, nor not for days. */
+const patienceMs = (retryAfterMs: number | undefined): number | undefined =>
+  retryAfterMs === undefined || retryAfterMs < 1_000 ? undefined : Math.min(retryAfterMs, 5 * 60_000)
 
 /** `User "x" cannot get resource …` of every authorizer, the checks against escalation, and blockOwnerDeletion's. */
 const permission =
@@ -104,7 +108,9 @@ const forbidden = (error: KubeError.Forbidden): Disposition.ProvisionError => {
   if (/\bexceeded quota\b|\bfailed quota\b/u.test(detail)) return Reasons.quota_exceeded({ resource }, details)
   if (/because it is being terminated/u.test(detail))
     return Reasons.namespace_terminating({ resource }, { why: details.why, cause: error })
-  if (detail !== "" && !permission.test(detail)) return Reasons.admission_refused({ resource }, details)
+  // What a policy says is its author's, and may sound like anything.
+  if (admission.test(detail) || (detail !== "" && !permission.test(detail)))
+    return Reasons.admission_refused({ resource }, details)
   const verb = Option.getOrElse(Identifier.fromString(error.verb), () => unnamed)
   const missing = `missing permission: ${error.verb} ${error.resource}${
     error.namespace === undefined ? "" : ` in namespace ${error.namespace}`
@@ -152,7 +158,7 @@ export const classify = (error: KubeError.KubeError): Disposition.ProvisionError
           ),
     Forbidden: forbidden,
     Unauthorized: () => Reasons.credentials_rejected({ ...details, after: slowly }),
-    TooManyRequests: ({ retryAfterMs }) => Reasons.too_many_requests({ ...details, after: retryAfterMs }),
+    TooManyRequests: ({ retryAfterMs }) => Reasons.too_many_requests({ ...details, after: patienceMs(retryAfterMs) }),
     Timeout: () => Reasons.timeout(details),
     Unreachable: () => Reasons.unreachable(details),
     ServerError: failed
@@ -198,6 +204,17 @@ export const classified = <A, R>(
 
 /**
  * None where a request fails since the object is not there; whatever else it fails with is {@link classified}.
+ *
+ * **Example** (An object that may be missing)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Client from "@berth/kube/Client"
+ * import * as KubeFailure from "@berth/provisioners/KubeFailure"
+ *
+ * export const settings = Client.Client.use((client) =>
+ *   KubeFailure.orNone(client.get(Builtin.ConfigMap, { name: "settings", namespace: "shop" }))
+ * )
+ * ```
  *
  * @category combinators
  * @since 0.1.0

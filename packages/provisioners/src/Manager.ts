@@ -22,7 +22,8 @@
  *   types, may have other writers.
  * - An object whose first pass has not begun has no conditions. kstatus takes such an object for ready; the first thing that a
  *   manager writes into status, before the first pass, is therefore that it is reconciling, unless `announces` is false.
- * - At most 64 entries of progress and 64 inputs are kept in status.
+ * - At most 64 entries of progress and 64 inputs are kept in status. An object that is parked on so many inputs is served once after a
+ *   restart.
  *
  * @since 0.1.0
  */
@@ -310,6 +311,29 @@ const requeue = (next: internal.Next): Requeue.Requeue =>
  * other besides the object's status is gone with the returned function, as it is when a process ends.
  *
  * **Errors**: those of the manager's own reads and writes; a pass that fails is a success with a time to come back.
+ *
+ * **Example** (One pass for one object, in a test)
+ * ```ts
+ * import * as Client from "@berth/kube/Client"
+ * import * as Kind from "@berth/kube/Kind"
+ * import * as KubeError from "@berth/kube/KubeError"
+ * import * as Manager from "@berth/provisioners/Manager"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect, Schema } from "effect"
+ *
+ * const Greeting = Kind.make({
+ *   group: "example.com", version: "v1", kind: "Greeting", scope: "Namespaced",
+ *   spec: Schema.Struct({ text: Kind.Text(1, 100) }),
+ *   status: Schema.Struct(Manager.statusFields)
+ * })
+ * const provisioner = () => Provisioner.make("greeting", { provision: Effect.log("hello"), deprovision: Effect.void })
+ *
+ * export const program = Effect.gen(function*() {
+ *   const client = yield* Client.Client
+ *   const pass = Manager.passes({ kind: Greeting, provisioner }, (ref) => Effect.orDie(KubeError.orNone(client.get(Greeting, ref))))
+ *   return yield* pass({ name: "first", namespace: "default" })
+ * })
+ * ```
  *
  * @category running
  * @since 0.1.0

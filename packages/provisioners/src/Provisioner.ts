@@ -105,6 +105,18 @@ type Children<Rs extends ReadonlyArray<unknown>> = { readonly [K in keyof Rs]: P
 /**
  * One after the other, to the first failure; backwards when deprovisioning (P6).
  *
+ * **Example** (The database is there before what uses it, and goes after it)
+ * ```ts
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect } from "effect"
+ *
+ * const nothing = { provision: Effect.void, deprovision: Effect.void }
+ * export const tree = Provisioner.serial("shop", [
+ *   Provisioner.make("database", nothing),
+ *   Provisioner.make("web", nothing)
+ * ])
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -117,6 +129,20 @@ export const serial = <const N extends string, Rs extends ReadonlyArray<unknown>
  * All of them in one pass, each to its end; one failure for all that failed (P7, P8).
  *
  * **Details**: `concurrency` is how many run at a time. Default 16.
+ *
+ * **Example** (Caches, four at a time)
+ * ```ts
+ * import type * as Identifier from "@berth/provisioners/Identifier"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect } from "effect"
+ *
+ * export const caches = (names: ReadonlyArray<Identifier.Identifier>) =>
+ *   Provisioner.concurrent(
+ *     "caches",
+ *     names.map((name) => Provisioner.make(name, { provision: Effect.log(`make ${name}`), deprovision: Effect.log(`remove ${name}`) })),
+ *     { concurrency: 4 }
+ *   )
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -133,6 +159,17 @@ export const concurrent = <const N extends string, Rs extends ReadonlyArray<unkn
  * **Details**: a predicate that is an effect is asked in every provision pass and in no deprovision pass.
  *
  * **Errors**: a predicate that fails is a failure of the pass, and the child is left alone.
+ *
+ * **Example** (Monitoring where it is wanted, and nothing of it left where it is not)
+ * ```ts
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect } from "effect"
+ *
+ * const monitoring = Provisioner.make("agent", { provision: Effect.log("make"), deprovision: Effect.log("remove") })
+ *
+ * export const monitoringOf = ({ spec }: { readonly spec: { readonly monitored: boolean } }) =>
+ *   Provisioner.conditional("monitoring", spec.monitored, monitoring)
+ * ```
  *
  * @category combinators
  * @since 0.1.0
@@ -219,6 +256,27 @@ export const graph = <
  *
  * **Errors**: `GraphError` with the cycle, the missing edge, or the name that two children share.
  *
+ * **Example** (Dependencies that a user wrote)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect, Result } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("stack", {
+ *   impossible_order: Disposition.terminal("The parts of the stack need each other in a circle, or one that is not there.")
+ * })
+ *
+ * export const stackOf = (
+ *   parts: ReadonlyArray<Provisioner.Provisioner>,
+ *   needs: Readonly<Record<string, ReadonlyArray<string>>>
+ * ) =>
+ *   Effect.fromResult(
+ *     Result.mapError(Provisioner.graphResult("stack", parts, needs), (error) =>
+ *       Reasons.impossible_order({ why: error.message })
+ *     )
+ *   )
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -236,6 +294,21 @@ export const graphResult = <const N extends string, Rs extends ReadonlyArray<unk
  * **Details**: a layer that is built further out already is not reused, so that the same layer may be provided at two depths.
  *
  * **Errors**: what the layer fails with is the pass's failure, and the child is not run.
+ *
+ * **Example** (A service for one part of a tree)
+ * ```ts
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Context, Effect, Layer } from "effect"
+ *
+ * class Region extends Context.Service<Region, { readonly name: string }>()("example/Region") {}
+ *
+ * const bucket = Provisioner.make("bucket", {
+ *   provision: Effect.flatMap(Region, ({ name }) => Effect.log(`a bucket in ${name}`)),
+ *   deprovision: Effect.void
+ * })
+ *
+ * export const inEurope = bucket.pipe(Provisioner.provide(Layer.succeed(Region, { name: "europe" })))
+ * ```
  *
  * @category context
  * @since 0.1.0
@@ -259,6 +332,15 @@ export const provide: {
 /**
  * Wraps both directions alike: locks, timeouts, annotations.
  *
+ * **Example** (One pass of a part at a time, in a whole program)
+ * ```ts
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect, type Semaphore } from "effect"
+ *
+ * export const oneAtATime = <R, N extends string>(part: Provisioner.Provisioner<R, N>, lock: Semaphore.Semaphore) =>
+ *   Provisioner.around(part, (pass) => lock.withPermit(pass))
+ * ```
+ *
  * @category combinators
  * @since 0.1.0
  */
@@ -271,6 +353,20 @@ export const around = <R, N extends string, R2>(
  * Turns a Yield that is older than `limit` into Terminal `deadline_exceeded` (P12).
  *
  * **Details**: the clock is `waitingSinceMs` of the previous pass, as `Progress.run` is given it; a pass outside of it has no clock.
+ *
+ * **Example** (A rollout may take ten minutes)
+ * ```ts
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("rollout", { rolling_out: Disposition.yield("Rolling out.") })
+ *
+ * export const rollout = Provisioner.make("rollout", {
+ *   provision: Effect.suspend(() => Effect.fail(Reasons.rolling_out())),
+ *   deprovision: Effect.void
+ * }).pipe((self) => Provisioner.withDeadline(self, "10 minutes"))
+ * ```
  *
  * @category combinators
  * @since 0.1.0

@@ -109,6 +109,16 @@ export class RemoteClusters extends Context.Service<RemoteClusters, internal.Clu
  *
  * **Details**: the namespace has to be there. Merge the Recorder in (`Layer.provideMerge`) where the program's managers are to report, too.
  *
+ * **Example** (Kubeconfigs may run one command)
+ * ```ts
+ * import * as RemoteCluster from "@berth/provisioners/RemoteCluster"
+ *
+ * export const clusters = RemoteCluster.layer({
+ *   namespace: "berth-system",
+ *   trust: { exec: ({ command }) => command === "/usr/local/bin/cloud-login" }
+ * })
+ * ```
+ *
  * @category layers
  * @since 0.1.0
  */

@@ -278,6 +278,29 @@ describe("Application", () => {
       })
     )
 
+    it.effect("P30, P33: what another driver deployed is neither deployed again nor taken for gone", () =>
+      Effect.gen(function* () {
+        const { removed, wanted, web } = yield* scene
+        const driver = yield* CdDriver.CdDriver
+        const switched = Effect.provideService(CdDriver.CdDriver, { ...driver, name: Identifier.of("another") })
+        yield* web().provision
+        const before = [wanted().length, removed().length]
+
+        const failures = [yield* outcome(switched(web().provision)), yield* outcome(switched(web().deprovision))]
+        const meanwhile = [wanted().length, removed().length]
+        yield* web().provision
+        yield* web().deprovision
+        yield* switched(web().provision)
+
+        for (const failure of failures) {
+          assert.deepInclude(failure, { _tag: "Transient", reason: "other_driver" })
+          assert.include(failure?.message, "was deployed by the scripted driver")
+          assert.include(failure?.why, "berth-application-")
+        }
+        assert.deepStrictEqual(meanwhile, before)
+      })
+    )
+
     it.effect("P33: a removal is waited for, and one that fails is retried", () =>
       Effect.gen(function* () {
         const { removes, web } = yield* scene

@@ -193,6 +193,24 @@ describe("ArgoCd", () => {
     )
 
     it.effect(
+      "P32: what Argo CD leaves out of the Application when it begins a sync is no change to be undone",
+      () =>
+        Effect.gen(function* () {
+          const { namespace: place, pause, records, web } = yield* scene
+          yield* provisioned(web({ greeting: "one" }))
+          yield* pause
+          const before = yield* records(place)
+
+          const failure = yield* outcome(web({ greeting: "one" }).provision)
+
+          assert.isUndefined(failure)
+          assert.lengthOf(before, 1)
+          assert.deepStrictEqual(yield* records(place), before)
+        }),
+      timeout
+    )
+
+    it.effect(
       "P35: automated sync is off and no sync is pending while the objects go, and they do go",
       () =>
         Effect.gen(function* () {
@@ -207,7 +225,7 @@ describe("ArgoCd", () => {
           yield* deprovisioned(application)
 
           const { syncPolicy } = leaving.spec
-          assert.deepStrictEqual(syncPolicy, { retry: { limit: 0 }, syncOptions: ["RespectIgnoreDifferences=true"] })
+          assert.deepStrictEqual(syncPolicy, { retry: {}, syncOptions: ["RespectIgnoreDifferences=true"] })
           assert.isUndefined(leaving.operation)
           assert.deepStrictEqual(leaving.metadata.finalizers, ["resources-finalizer.argocd.argoproj.io/foreground"])
           assert.isTrue(yield* isGone)

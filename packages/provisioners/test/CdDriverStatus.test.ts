@@ -143,6 +143,12 @@ const rows: ReadonlyArray<readonly [because: string, object: KubeObject, state: 
   ["an object with no status is there", object("v1", "ConfigMap", { data: {} }), "Current"],
   ["another kind says that it is ready", custom([condition("Ready", "True")], { observedGeneration: 2 }), "Current"],
   ["it says so of what was before", custom([condition("Ready", "True")], { observedGeneration: 1 }), "InProgress"],
+  [
+    "the condition is of what was before",
+    custom([{ ...condition("Ready", "True"), observedGeneration: 1 }]),
+    "InProgress"
+  ],
+  ["the condition is of what is now", custom([{ ...condition("Ready", "True"), observedGeneration: 2 }]), "Current"],
   ["it says that it is not", custom([condition("Ready", "False")]), "InProgress"],
   ["it does not know", custom([condition("Ready", "Unknown")]), "InProgress"],
   ["it is at work", custom([condition("Reconciling", "True"), condition("Ready", "True")]), "InProgress"],

@@ -76,4 +76,12 @@ describe("CdDriver: values", () => {
 
     assert.strictEqual(text, '***; ***; "***"')
   })
+
+  it("P37: a secret is found as a URL and Go's JSON have it, and half of a character stops nothing", () => {
+    const values = { a: secret("<p&ss>"), b: secret("\ud83d") }
+
+    const text = masked('postgres://u:%3Cp%26ss%3E@db; {"password":"\\u003cp\\u0026ss\\u003e"}', secretsOf(values))
+
+    assert.strictEqual(text, 'postgres://u:***@db; {"password":"***"}')
+  })
 })

@@ -415,6 +415,26 @@ describe("Flux", () => {
     )
 
     it.effect(
+      "P30, S32: releases whose names differ in the last of Helm's 53 characters have rights of their own",
+      () =>
+        Effect.gen(function* () {
+          const { deployer, namespace, web } = yield* scene
+          const { account } = yield* deployer
+          const client = yield* Client.Client
+          const named = (last: string) => web({}, { account, release: { name: `${"a".repeat(52)}${last}`, namespace } })
+
+          yield* provisioned(named("b"))
+          yield* provisioned(named("c"))
+
+          const { items } = yield* client.list(Builtin.RoleBinding, { namespace })
+          const subjects = items.map(({ subjects }) => subjects?.map(({ name }) => name).join(", "))
+          assert.lengthOf(subjects, 3)
+          assert.strictEqual(new Set(subjects).size, 3)
+        }),
+      timeout
+    )
+
+    it.effect(
       "P35: credentials that only this machine can use are not handed on",
       () =>
         Effect.gen(function* () {

@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs"
+import { utimes, writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { gunzipSync, gzipSync } from "node:zlib"
 import * as Builtin from "@berth/kube/Builtin"
 import * as Client from "@berth/kube/Client"
@@ -12,7 +14,7 @@ import * as HelmCli from "../src/HelmCli.ts"
 import * as Identifier from "../src/Identifier.ts"
 import { accountSuite } from "./support/cd/accountSuite.ts"
 import { driverSuite } from "./support/cd/driverSuite.ts"
-import { fakeHelm } from "./support/cd/fakeHelmTool.ts"
+import { fakeHelm, temporary } from "./support/cd/fakeHelmTool.ts"
 import { applied, spy, token, wanted } from "./support/cd/spyHelm.ts"
 import { outcome } from "./support/cd/outcome.ts"
 import { deprovisioned, provisioned, scene } from "./support/cd/tool.ts"
@@ -69,6 +71,26 @@ describe("HelmCli", () => {
 
           assert.strictEqual(seen?.reason, "waiting_for_objects")
           yield* client.get(Builtin.ConfigMap, { namespace: elsewhere, name: "theirs" })
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P30: a history that somebody kept under the name is somebody's to remove, and not waited for",
+      () =>
+        Effect.gen(function* () {
+          const { namespace, web } = yield* scene
+          const client = yield* Client.Client
+          yield* client.create(Builtin.Namespace, { metadata: { name: namespace } })
+          const labels = { owner: "helm", name: "shop-web", version: "3", status: "uninstalled" }
+          yield* client.create(Builtin.Secret, {
+            metadata: { namespace, name: "sh.helm.release.v1.shop-web.v3", labels }
+          })
+
+          const failure = yield* outcome(web({}).provision)
+
+          assert.deepInclude(failure, { _tag: "UserActionRequired", reason: "taken" })
+          assert.include(failure?.why, "uninstalled")
         }),
       timeout
     )
@@ -323,6 +345,48 @@ describe("HelmCli", () => {
 
           assert.deepInclude(failure, { _tag: "Transient", reason: "tool_unavailable" })
           assert.include(failure.why, "ENOENT")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P35, P37: where there is no place for private files that is said, and helm is not run",
+      () =>
+        Effect.gen(function* () {
+          const { layer } = yield* spy("exit 0")
+          const { TMPDIR } = process.env
+          process.env["TMPDIR"] = "/nowhere"
+
+          const failure = yield* Effect.flip(
+            Effect.provide(applied({ password: Redacted.make("sesame") }), layer)
+          ).pipe(
+            Effect.ensuring(
+              Effect.sync(() =>
+                TMPDIR === undefined ? delete process.env["TMPDIR"] : (process.env["TMPDIR"] = TMPDIR)
+              )
+            )
+          )
+
+          assert.deepInclude(failure, { _tag: "Transient", reason: "tool_unavailable" })
+          assert.include(failure.why, "ENOENT")
+          assert.notInclude(failure.why, "sesame")
+        }),
+      timeout
+    )
+
+    it.effect(
+      "P37: the files of a process that was killed are swept away by a later run, and those of a run are not",
+      () =>
+        Effect.gen(function* () {
+          const { layer } = yield* spy("exit 0")
+          const [killed, running] = [yield* temporary("berth-helm-run-"), yield* temporary("berth-helm-run-")]
+          const longAgo = new Date(Date.now() - 2 * 60 * 60_000)
+          yield* Effect.promise(() => writeFile(join(killed, "values.json"), "sesame"))
+          yield* Effect.promise(() => utimes(killed, longAgo, longAgo))
+
+          yield* Effect.provide(applied({}), layer)
+
+          assert.deepStrictEqual([existsSync(killed), existsSync(running)], [false, true])
         }),
       timeout
     )

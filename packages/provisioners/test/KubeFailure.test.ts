@@ -80,6 +80,14 @@ const rows: ReadonlyArray<{
     because: "policies change"
   },
   {
+    error: forbidden(
+      'admission webhook "x.example.com" denied the request: User "bob" cannot create resource "configmaps" here'
+    ),
+    becomes: "Transient admission_refused",
+    after: "1 minute",
+    because: "a webhook's words may sound like a missing permission"
+  },
+  {
     error: forbidden('pods "p" is forbidden: violates PodSecurity "restricted:latest": privileged'),
     becomes: "Transient admission_refused",
     after: "1 minute",
@@ -116,6 +124,17 @@ const rows: ReadonlyArray<{
     becomes: "Transient too_many_requests",
     after: "7 seconds",
     because: "the server says when"
+  },
+  {
+    error: new KubeError.TooManyRequests({ ...answer(429, "", "…"), retryAfterMs: 86_400_000 }),
+    becomes: "Transient too_many_requests",
+    after: "5 minutes",
+    because: "nobody waits for a day on a server's word"
+  },
+  {
+    error: new KubeError.TooManyRequests({ ...answer(429, "", "…"), retryAfterMs: 0 }),
+    becomes: "Transient too_many_requests",
+    because: "at once is no patience"
   },
   {
     error: new KubeError.TooManyRequests({ ...answer(429, "", "…"), retryAfterMs: undefined }),

@@ -545,6 +545,76 @@ describe("Manager", () => {
         })
       )
 
+      it.effect.each([
+        { name: "empty", values: [""], why: "it was not there before" },
+        { name: "long", values: [`${"ü".repeat(1100)}1`, `${"ü".repeat(1100)}2`], why: "its end counts as well" },
+        { name: "odd", values: ["😀", null, "  ", "null"], why: "any text will do, and so will none" }
+      ])("P2, P19: an annotation for a retry that is $name revives, since $why", ({ name, values }) =>
+        Effect.gen(function* () {
+          const { annotate, behaviour, calls, create, restart, serve, status } = yield* scenario(`asks-${name}`)
+          yield* create
+          behaviour.provision = Effect.fail(Reasons.no_room())
+          yield* serve
+
+          for (const value of values) {
+            yield* annotate({ [Manager.retryAnnotation]: value })
+            yield* serve
+            yield* restart
+            yield* serve
+          }
+
+          assert.strictEqual(calls.length, 1 + values.length)
+          assert.isDefined((yield* status).provisioning?.parked)
+        })
+      )
+
+      it.effect(
+        "P2, P19: an input that its status has no room for revives as well, and after a restart to be safe",
+        () =>
+          Effect.gen(function* () {
+            const { behaviour, calls, create, restart, serve, status } = yield* scenario("many-inputs")
+            const client = yield* Client.Client
+            const refs = Array.from({ length: 70 }, (_, index) => ({ name: `many-${index}`, namespace: "default" }))
+            yield* create
+            behaviour.provision = Effect.gen(function* () {
+              for (const ref of refs) yield* Manager.input(Builtin.ConfigMap, ref)
+              return yield* Reasons.no_secret()
+            })
+            const passes: Array<number> = []
+            const served = Effect.tap(serve, () => Effect.sync(() => passes.push(calls.length)))
+
+            yield* served
+            yield* served
+            yield* client.create(Builtin.ConfigMap, { metadata: { name: "many-69", namespace: "default" } })
+            yield* served
+            yield* served
+            yield* restart
+            yield* served
+            yield* served
+
+            assert.deepStrictEqual(passes, [1, 1, 2, 2, 3, 3])
+            assert.lengthOf((yield* status).provisioning?.parked?.inputs ?? [], 64)
+          })
+      )
+
+      it.effect(
+        "P2: of an annotation that is edited twice while a pass runs each edit is served that is still there",
+        () =>
+          Effect.gen(function* () {
+            const { annotate, behaviour, calls, create, serve, status } = yield* scenario("asks-twice")
+            yield* create
+            const ask = (value: string) => Effect.orDie(annotate({ [Manager.retryAnnotation]: value }))
+            behaviour.provision = Effect.andThen(Effect.andThen(ask("1"), ask("2")), Effect.fail(Reasons.no_room()))
+            yield* serve
+            const first = (yield* status).provisioning?.retry
+            behaviour.provision = Effect.fail(Reasons.no_room())
+            yield* serve
+            yield* serve
+
+            assert.deepStrictEqual([first, (yield* status).provisioning?.retry, calls.length], [undefined, "2", 2])
+          })
+      )
+
       it.effect("P18: attempts, first and last failure and next retry are in status, and survive a restart", () =>
         Effect.gen(function* () {
           const { behaviour, create, restart, serve, status } = yield* scenario("counts")

@@ -344,6 +344,30 @@ describe("graph", () => {
     assert.strictEqual(refused(["a", "b", "a"], {}), "duplicate: a")
     assert.strictEqual(refused(["constructor", "a"], { a: ["constructor"] }), "made")
   })
+
+  it.effect("P10: a chain may be as long as there are children", () =>
+    Effect.gen(function* () {
+      const { leaf, ran } = leaves()
+      const long = Array.from({ length: 2000 }, (_, index) => `c${index}`)
+      const edges = Object.fromEntries(long.map((name, index) => [name, long.slice(index + 1, index + 2)]))
+      const last = long.at(-1) ?? ""
+
+      const made = Provisioner.graphResult("g", long.map(leaf), edges)
+      const refused = Provisioner.graphResult("g", long.map(leaf), { ...edges, [last]: ["c0"] })
+      yield* Result.getOrThrow(made).provision
+
+      assert.deepStrictEqual([ran.length, ran[0], ran.at(-1)], [long.length, `+${last}`, "+c0"])
+      assert.strictEqual(Result.isFailure(refused) ? refused.failure.path.length : 0, long.length + 1)
+    })
+  )
+
+  it.each([0, -1, 0.5, Number.NaN])("P7, P10: %s children at a time are none, and no tree is made of them", (most) => {
+    const { leaf } = leaves()
+    const options = { concurrency: most }
+
+    assert.throws(() => Provisioner.concurrent("all", [leaf("a")], options), "all runs")
+    assert.throws(() => Provisioner.graph("all", [leaf("a")], {}, options), "all runs")
+  })
 })
 
 describe("names", () => {

@@ -7,6 +7,7 @@ import { assert, beforeAll, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import * as CdDriver from "../src/CdDriver.ts"
 import * as Disposition from "../src/Disposition.ts"
+import * as Identifier from "../src/Identifier.ts"
 import * as Provisioner from "../src/Provisioner.ts"
 import * as RemoteCluster from "../src/RemoteCluster.ts"
 import * as remotes from "./support/remote.ts"
@@ -81,6 +82,27 @@ describe("RemoteCluster: references", () => {
       ])
       assert.deepStrictEqual([yield* site.registrations, yield* remotes.settingsOn(remote)], [[], []])
     })
+  )
+
+  it.live(
+    "P27: siblings that come and go at once, more than may fail for each other, each have their reference in one pass",
+    () =>
+      Effect.gen(function* () {
+        const { program, site } = yield* remotes.scenario
+        const target = { owner: remotes.ownerOf("web"), kubeconfig: remotes.secretRef }
+        const nothing = { provision: Effect.void, deprovision: Effect.void }
+        const children = Array.from({ length: 40 }, (_, index) =>
+          RemoteCluster.on(target, Provisioner.make(Identifier.Identifier.make(`s${index}`), nothing))
+        )
+        const tree = Provisioner.concurrent("all", children, { concurrency: "unbounded" })
+
+        yield* program.pass(tree)
+        const counts = yield* site.counts
+        yield* program.pass(tree, "deprovision")
+
+        assert.deepStrictEqual([counts, yield* site.registrations], [[children.length], []])
+      }),
+    90_000
   )
 
   it.effect("P27: children of one name at two places of a tree have a reference each", () =>

@@ -1,4 +1,5 @@
 /** What a manager remembers of an object between passes, kept in the object's own status so that restarts keep it (P18, P19). */
+import { createHash } from "node:crypto"
 import * as Kind from "@berth/kube/Kind"
 import type { KubeObject } from "@berth/kube/KubeObject"
 import { Option, Schema } from "effect"
@@ -8,7 +9,7 @@ import * as Progress from "../Progress.ts"
 const { optionalKey } = Schema
 
 export const inputsMax = 64
-/** Of the retry annotation only the beginning is compared. */
+/** Of a retry annotation that is longer the beginning is kept, and a digest of the whole. */
 export const retryMax = 1024
 const nameMax = 253
 
@@ -59,13 +60,20 @@ export interface Epoch {
 
 const decode = Schema.decodeUnknownOption(encoded)
 
+const retryOf = (value: string): string => {
+  const characters = Array.from(value)
+  if (characters.length <= retryMax) return value
+  const digest = createHash("sha256").update(value).digest("hex").slice(0, 16)
+  return `${characters.slice(0, retryMax - digest.length - 1).join("")}…${digest}`
+}
+
 /** What counts now. */
 export const epochOf = (object: KubeObject, phase: Progress.Phase): Epoch => {
   const retry = object.metadata.annotations?.[retryAnnotation]
   return {
     generation: object.metadata.generation ?? 0,
     phase,
-    retry: retry === undefined ? undefined : Array.from(retry).slice(0, retryMax).join("")
+    retry: retry === undefined ? undefined : retryOf(retry)
   }
 }
 
@@ -75,7 +83,7 @@ export const read = (stored: unknown, epoch: Epoch): Bookkeeping | undefined =>
     Option.filter(
       decode(stored),
       ({ generation, phase, retry }) =>
-        generation === epoch.generation && phase === epoch.phase && (retry ?? "") === (epoch.retry ?? "")
+        generation === epoch.generation && phase === epoch.phase && retry === epoch.retry
     )
   )
 

@@ -39,9 +39,15 @@ export const make = <R, N extends string>(name: N, provision: Work<R>, deprovisi
   return new Made(name, lazy(provision), lazy(deprovision))
 }
 
+/** The names that have been there before. */
+const repeated = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const seen = new Set<string>()
+  return names.filter((name) => seen.has(name) || !seen.add(name))
+}
+
 const composite = <R, N extends string>(name: N, children: Kids<R>, pass: (phase: Phase) => Pass<R>): Made<R, N> => {
   const names = children.map((child) => child.name)
-  const twice = names.find((each, index) => names.indexOf(each) < index)
+  const [twice] = repeated(names)
   if (twice !== undefined) throw new Error(`${name} has two children named ${twice}`)
   const both = { provision: pass("provision"), deprovision: pass("deprovision") }
   return make(name, announced(names, "provision", both.provision), announced(names, "deprovision", both.deprovision))
@@ -66,14 +72,22 @@ const joined = (outcomes: ReadonlyArray<Outcome>): Pass<never> => {
 
 export type Concurrency = number | "unbounded"
 
-export const concurrent = <R, N extends string>(name: N, children: Kids<R>, concurrency: Concurrency): Made<R, N> =>
-  composite(name, children, (phase) => {
+/** With none at a time a pass would never end. */
+const counted = (name: string, concurrency: Concurrency): Concurrency => {
+  if (concurrency === "unbounded" || (concurrency >= 1 && Math.floor(concurrency) === concurrency)) return concurrency
+  throw new Error(`${name} runs ${concurrency} children at a time, which is no number of children`)
+}
+
+export const concurrent = <R, N extends string>(name: N, children: Kids<R>, concurrency: Concurrency): Made<R, N> => {
+  const options = { concurrency: counted(name, concurrency) }
+  return composite(name, children, (phase) => {
     const steps = children.map((child, index) => outcome(step(child, phase, index)))
     return Effect.flatMap(
-      Effect.forEach(steps, (each) => each, { concurrency }),
+      Effect.forEach(steps, (each) => each, options),
       joined
     )
   })
+}
 
 export const conditional = <R, N extends string>(
   name: N,
@@ -108,28 +122,34 @@ type Edges = Readonly<Record<string, ReadonlyArray<string> | undefined>>
 const needsOf = (edges: Edges, name: string): ReadonlyArray<string> =>
   Object.hasOwn(edges, name) ? (edges[name] ?? []) : []
 
+/** Depth first, and not by recursion: a path may be as long as there are children. */
 const cycleOf = (names: ReadonlyArray<string>, edges: Edges): ReadonlyArray<string> | undefined => {
   const done = new Set<string>()
-  const visit = (name: string, path: ReadonlyArray<string>): ReadonlyArray<string> | undefined => {
-    if (path.includes(name)) return [...path.slice(path.indexOf(name)), name]
-    if (done.has(name)) return undefined
-    for (const next of needsOf(edges, name)) {
-      const cycle = visit(next, [...path, name])
-      if (cycle !== undefined) return cycle
+  /** How many needs of each on the path have been looked at. */
+  const looked = new Map<string, number>()
+  const path: Array<string> = []
+  for (const root of names) {
+    path.push(root)
+    for (let name = path.at(-1); name !== undefined; name = path.at(-1)) {
+      const count = looked.get(name) ?? 0
+      const next = done.has(name) ? undefined : needsOf(edges, name)[count]
+      if (next === undefined) {
+        path.pop()
+        looked.delete(name)
+        done.add(name)
+        continue
+      }
+      looked.set(name, count + 1)
+      if (looked.has(next)) return [...path.slice(path.indexOf(next)), next]
+      path.push(next)
     }
-    done.add(name)
-    return undefined
-  }
-  for (const name of names) {
-    const cycle = visit(name, [])
-    if (cycle !== undefined) return cycle
   }
   return undefined
 }
 
 const problemOf = (names: ReadonlyArray<string>, edges: Edges): GraphError | undefined => {
   const known = new Set(names)
-  const twice = names.filter((name, at) => names.indexOf(name) < at)
+  const twice = repeated(names)
   if (twice.length > 0) return new GraphError({ problem: "duplicate", path: twice })
   const mentioned = Object.keys(edges).flatMap((from) => [[from], ...needsOf(edges, from).map((to) => [from, to])])
   const missing = mentioned.find((path) => path.some((name) => !known.has(name)))
@@ -148,10 +168,15 @@ export const graph = <R, N extends string>(
   const problem = problemOf(names, edges)
   if (problem !== undefined) return Result.fail(problem)
   const needs = new Map(names.map((each) => [each, needsOf(edges, each)]))
-  const neededBy = new Map(names.map((each) => [each, names.filter((other) => needs.get(other)?.includes(each))]))
-  const pass = (phase: Phase) => wave(children, phase, phase === "provision" ? needs : neededBy, concurrency)
+  const neededBy = new Map(names.map((each): [string, Array<string>] => [each, []]))
+  needs.forEach((all, name) => all.forEach((each) => neededBy.get(each)?.push(name)))
+  const most = counted(name, concurrency)
+  const pass = (phase: Phase) => wave(children, phase, phase === "provision" ? needs : neededBy, most)
   return Result.succeed(composite(name, children, pass))
 }
+
+/** Whoever is waited for resumes the waiting within its own stack, which a long chain would exhaust. */
+const nestedMax = 100
 
 /** Starts every child as soon as those before it have succeeded. A child behind one that did not is not run. */
 const wave = <R>(
@@ -162,6 +187,7 @@ const wave = <R>(
 ): Pass<R> =>
   Effect.suspend(() => {
     const succeeded = new Map(children.map((child) => [child.name, Deferred.makeUnsafe<boolean>()]))
+    let ran = 0
     const permits = concurrency === "unbounded" ? undefined : Semaphore.makeUnsafe(concurrency)
     const awaited = (name: string) => {
       const other = succeeded.get(name)
@@ -170,6 +196,7 @@ const wave = <R>(
     const node = (child: Runnable<R>, index: number) =>
       Effect.gen(function* () {
         const ready = yield* Effect.forEach(before.get(child.name) ?? [], awaited)
+        if (++ran % nestedMax === 0) yield* Effect.yieldNow
         const reached = ready.every((each) => each)
         const run = outcome(step(child, phase, index))
         const error = reached ? yield* permits === undefined ? run : permits.withPermit(run) : undefined

@@ -160,23 +160,33 @@ interface Self<O extends Status.ManagedObject, D, R> {
   readonly plan: Plan<O, D, R>
   /** The UID that this process last ran a pass for, by key. */
   readonly ran: Map<string, string | undefined>
+  /** Inputs of the last pass for which a status has no room, by key, where it is full. */
+  readonly further: Map<string, ReadonlyArray<Bookkeeping.Input>>
 }
 
-const forget = <O extends Status.ManagedObject, D, R>({ plan, ran }: Self<O, D, R>, ref: KubeObject.Ref): void => {
+const forget = <O extends Status.ManagedObject, D, R>(
+  { further, plan, ran }: Self<O, D, R>,
+  ref: KubeObject.Ref
+): void => {
   const key = KubeObject.key(ref)
   ran.delete(key)
+  further.delete(key)
   plan.waiting.set(key, [])
 }
 
 /** Some, with when to come back, if no pass is due: it is parked, or this process found it in the middle of a backoff (P19). */
 const notDue = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
-  { plan, ran }: Self<O, D, R>,
+  { further, plan, ran }: Self<O, D, R>,
   object: O,
   before: Bookkeeping.Bookkeeping | undefined,
   nowMs: number
 ) {
   if (before?.parked !== undefined) {
-    const { inputs } = before.parked
+    const kept = before.parked.inputs
+    const more = further.get(keyOf(object))
+    // Nobody knows any more what a status had no room for: a pass finds out.
+    if (kept.length === Bookkeeping.inputsMax && more === undefined) return Option.none()
+    const inputs = [...kept, ...(more ?? [])]
     inputs.forEach((input) => plan.waiting.add(keyOf(object), Inputs.keyOfInput(input)))
     return (yield* Inputs.changed(inputs)) ? Option.none() : Option.some<Next>(Option.none())
   }
@@ -287,6 +297,8 @@ const step = Effect.fnUntraced(function* <O extends Status.ManagedObject, D, R>(
     yield* begin(plan.type, object, startMs)
   }
   const done = yield* run(plan, object, epoch, Bookkeeping.progressOf(before))
+  if (done.inputs.length < Bookkeeping.inputsMax) self.further.delete(keyOf(object))
+  else self.further.set(keyOf(object), done.inputs.slice(Bookkeeping.inputsMax))
   const ended = Result.isFailure(done.pass.result) ? done.pass.result.failure : undefined
   if (ended === undefined && phase === "deprovision") {
     yield* Report.pass(plan.type, phase, ended)
@@ -335,7 +347,7 @@ const pause = Effect.fnUntraced(function* <O extends Status.ManagedObject>(
 
 /** The passes of a manager, as its controller runs them. */
 export const make = <O extends Status.ManagedObject, D, R>(plan: Plan<O, D, R>): ((ref: KubeObject.Ref) => Pass<R>) => {
-  const self: Self<O, D, R> = { plan, ran: new Map() }
+  const self: Self<O, D, R> = { plan, ran: new Map(), further: new Map() }
   const { finalizer, pausedAnnotation, type } = plan
   return Effect.fnUntraced(function* (ref): Effect.fn.Return<Next, KubeError.KubeError, R | Client.Client> {
     const found = yield* plan.lookup(ref)

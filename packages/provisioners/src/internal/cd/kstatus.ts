@@ -11,6 +11,7 @@ export interface Status {
 }
 
 const current: Status = { state: "Current", why: "" }
+const unseen = "its controller has not seen the last change"
 const inProgress = (why: string): Status => ({ state: "InProgress", why })
 const failed = (why: string): Status => ({ state: "Failed", why })
 
@@ -19,6 +20,8 @@ interface Condition {
   readonly status: string
   readonly reason: string
   readonly message: string
+  /** Some kinds say it of each condition, and nowhere else. */
+  readonly observedGeneration: number | undefined
 }
 
 const part = (object: JsonObject, name: string): JsonObject => {
@@ -40,6 +43,7 @@ const list = (object: JsonObject, name: string): ReadonlyArray<unknown> => {
 
 /** The parts of an object that count here. */
 interface Parts {
+  readonly generation: number
   readonly spec: JsonObject
   readonly status: JsonObject
   readonly condition: (type: string, status: string) => Condition | undefined
@@ -49,11 +53,20 @@ const partsOf = (object: JsonObject): Parts => {
   const status = part(object, "status")
   const conditions = list(status, "conditions").filter(isJsonObject)
   return {
+    generation: number(part(object, "metadata"), "generation"),
     spec: part(object, "spec"),
     status,
     condition: (type, wanted) => {
       const found = conditions.find((each) => text(each, "type") === type && text(each, "status") === wanted)
-      return found && { type, status: wanted, reason: text(found, "reason"), message: text(found, "message") }
+      if (found === undefined) return undefined
+      const observed = found["observedGeneration"]
+      return {
+        type,
+        status: wanted,
+        reason: text(found, "reason"),
+        message: text(found, "message"),
+        observedGeneration: typeof observed === "number" ? observed : undefined
+      }
     }
   }
 }
@@ -161,9 +174,11 @@ const definition = ({ condition }: Parts): Status => {
 }
 
 /** The conditions that any kind may have. One that says nothing is ready as soon as it exists. */
-const generic = ({ condition }: Parts): Status => {
+const generic = ({ condition, generation }: Parts): Status => {
   const waiting = condition("Ready", "False") ?? condition("Ready", "Unknown")
-  return waiting === undefined ? current : inProgress(said(waiting))
+  if (waiting !== undefined) return inProgress(said(waiting))
+  const ready = condition("Ready", "True")
+  return (ready?.observedGeneration ?? generation) < generation ? inProgress(unseen) : current
 }
 
 const rules: Readonly<Record<string, (parts: Parts) => Status>> = {
@@ -192,7 +207,7 @@ export const statusOf = (object: KubeObject): Status => {
   const parts = partsOf({ ...object })
   const observed = parts.status["observedGeneration"]
   if (generation !== undefined && typeof observed === "number" && observed < generation) {
-    return inProgress("its controller has not seen the last change")
+    return inProgress(unseen)
   }
   const stalled = parts.condition("Stalled", "True")
   if (stalled !== undefined) return failed(said(stalled))

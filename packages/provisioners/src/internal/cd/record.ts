@@ -12,6 +12,8 @@ import { ownerLabel } from "../../ObjectProvisioner.ts"
 
 export interface Record {
   readonly key: string
+  /** Which driver it was made for. */
+  readonly driver: string | undefined
   /** The digest for which `postProvision` has run. */
   readonly provisioned: string | undefined
   /** Whether `preDeprovision` has run. */
@@ -19,26 +21,26 @@ export interface Record {
 }
 
 /** One for each owner: a successor of the same name begins anew. */
-const refOf = ({ id, namespace, ownerUid }: Release) => ({
+export const refOf = ({ id, namespace, ownerUid }: Release) => ({
   namespace,
   name: `berth-application-${createHash("sha256").update(`${id}/${ownerUid}`).digest("hex").slice(0, 16)}`
 })
 
 const fromSecret = (secret: Builtin.Secret): Record => {
-  const { deprovisioned, key = "", provisioned } = SecretData.decode(secret)
-  return { key, provisioned, deprovisioned: deprovisioned !== undefined }
+  const { deprovisioned, driver, key = "", provisioned } = SecretData.decode(secret)
+  return { key, driver, provisioned, deprovisioned: deprovisioned !== undefined }
 }
 
 export const read = (release: Release) =>
   Client.Client.use((client) =>
     client.get(Builtin.Secret, refOf(release)).pipe(
       Effect.map((secret): Record | undefined => fromSecret(secret)),
-      Effect.catchTag("NotFound", () => Effect.void)
+      Effect.catchTag("NotFound", () => Effect.undefined)
     )
   )
 
 /** Makes it with a key of its own. Of two at once the first counts. */
-export const create = Effect.fnUntraced(function* (release: Release) {
+export const create = Effect.fnUntraced(function* (release: Release, driver: string) {
   const client = yield* Client.Client
   const ref = refOf(release)
   const metadata = {
@@ -50,7 +52,7 @@ export const create = Effect.fnUntraced(function* (release: Release) {
   const created = client.create(Builtin.Secret, {
     metadata,
     type: "berth.dev/application",
-    data: { key: SecretData.encodeText(key) }
+    data: { key: SecretData.encodeText(key), driver: SecretData.encodeText(driver) }
   })
   return fromSecret(yield* Effect.catchTag(created, "AlreadyExists", () => client.get(Builtin.Secret, ref)))
 })

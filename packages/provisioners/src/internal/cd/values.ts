@@ -63,11 +63,23 @@ export const secretsOf = (value: Value): ReadonlyArray<string> => {
   return found.filter((text) => text !== "").sort((a, b) => b.length - a.length)
 }
 
-/** A text that may quote secrets, without them: as they are, and as a Secret's data has them. */
+const hex = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+
+/** As it is, as a Secret's data and a URL have it, and as programs quote it: Go's JSON also writes `<`, `>` and `&` otherwise. */
+const formsOf = (secret: string): ReadonlyArray<string> => {
+  const quoted = JSON.stringify(secret).slice(1, -1)
+  return [
+    secret,
+    Buffer.from(secret, "utf8").toString("base64"),
+    encodeURIComponent(secret.toWellFormed()),
+    quoted,
+    quoted.replaceAll(/[<>&]/gu, hex)
+  ]
+}
+
+/** A text that may quote secrets, without them. */
 export const masked = (text: string, secrets: ReadonlyArray<string>): string =>
-  secrets
-    .flatMap((secret) => [secret, Buffer.from(secret, "utf8").toString("base64"), JSON.stringify(secret).slice(1, -1)])
-    .reduce((rest, secret) => rest.replaceAll(secret, "***"), text)
+  secrets.flatMap(formsOf).reduce((rest, secret) => rest.replaceAll(secret, "***"), text)
 
 type Key = string | number
 

@@ -3,7 +3,7 @@ import * as Client from "@berth/kube/Client"
 import type { Connection } from "@berth/kube/Connection"
 import * as Events from "@berth/kube/Events"
 import * as Transport from "@berth/kube/Transport"
-import { Context, type Duration, Effect, Layer, RcMap, type Scope } from "effect"
+import { Context, type Duration, Effect, Layer, RcMap, type Scope, Semaphore } from "effect"
 import type * as Disposition from "../../Disposition.ts"
 import type * as Identifier from "../../Identifier.ts"
 import * as Answers from "./answers.ts"
@@ -51,6 +51,6 @@ export const make = Effect.fnUntraced(function* (settings: Settings) {
     const about = { cluster: Kubeconfig.hostOf(connection), secret: Kubeconfig.secretOf(source) }
     return { client, connection, identity: yield* Identity.ask(client, about, deadline) }
   })
-  const book = { client: yield* Client.Client, namespace }
+  const book = { client: yield* Client.Client, namespace, turn: yield* Semaphore.make(1) }
   return { book, recorder: yield* Events.Recorder, open } satisfies Clusters
 })

@@ -10,7 +10,7 @@
 import * as Builtin from "@berth/kube/Builtin"
 import type * as Client from "@berth/kube/Client"
 import * as KubeError from "@berth/kube/KubeError"
-import { Effect, Option } from "effect"
+import { Effect, Option, type Semaphore } from "effect"
 import * as References from "./reference.ts"
 import * as Secrets from "./registrationSecret.ts"
 
@@ -18,9 +18,11 @@ import * as Secrets from "./registrationSecret.ts"
 export interface Book {
   readonly client: Client.Client["Service"]
   readonly namespace: string
+  /** One writer at a time, for those who got in each other's way. */
+  readonly turn: Semaphore.Semaphore
 }
 
-/** Each failed attempt means that another writer got through. */
+/** Each failed attempt means that another process got through. */
 const attemptsMax = 10
 /** Registrations of one cluster of which all but one are being deleted. */
 const besidesMax = 10
@@ -39,8 +41,12 @@ const read = ({ client, namespace }: Book, name: string) =>
 const isLost = ({ _tag, verb }: KubeError.KubeError): boolean =>
   _tag === "Conflict" || _tag === "AlreadyExists" || (_tag === "NotFound" && verb !== "create")
 
-const again = <A, R>(attempt: Effect.Effect<A, KubeError.KubeError, R>): Effect.Effect<A, KubeError.KubeError, R> =>
-  Effect.retry(attempt, { times: attemptsMax, while: isLost })
+/** Most passes change nothing, and need not wait for each other. Those who write at once, as siblings do, take turns after that. */
+const again = <A, R>(
+  { turn }: Book,
+  attempt: Effect.Effect<A, KubeError.KubeError, R>
+): Effect.Effect<A, KubeError.KubeError, R> =>
+  Effect.catchIf(attempt, isLost, () => turn.withPermit(Effect.retry(attempt, { times: attemptsMax, while: isLost })))
 
 /** The first name that is free, or whose registration is not being deleted. */
 const place = Effect.fnUntraced(function* (book: Book, wanted: Secrets.Wanted) {
@@ -84,11 +90,12 @@ const attemptToHold = Effect.fnUntraced(function* (
 
 /** Sees to it that the reference is held by the registration of this cluster. Writes nothing where that is so already. */
 export const hold = (book: Book, reference: References.Reference, wanted: Secrets.Wanted) =>
-  again(attemptToHold(book, reference, wanted))
+  again(book, attemptToHold(book, reference, wanted))
 
 /** Takes the reference away. The last one takes the registration with it. Foreign finalizers stay, and may keep it. */
 export const release = (book: Book, { name }: Secrets.Entry, finalizer: string, owner: References.Owner) =>
   again(
+    book,
     Effect.gen(function* () {
       const found = Option.getOrUndefined(yield* read(book, name))
       if (found === undefined || !(found.metadata.finalizers ?? []).includes(finalizer)) return

@@ -35,7 +35,7 @@ interface Spec extends Json {
   }
   readonly destination: { readonly namespace: string }
   readonly ignoreDifferences?: unknown
-  readonly syncPolicy: { readonly automated?: unknown; readonly retry?: { readonly limit: number } }
+  readonly syncPolicy: { readonly automated?: unknown; readonly retry?: { readonly limit?: number } }
 }
 
 interface Application {
@@ -121,7 +121,8 @@ const sync = async (call: Call, { spec }: Application): Promise<Json> => {
     if (resources.length > 0) {
       const message = "one or more synchronization tasks are not valid"
       // Where nobody says how often, it tries again, and the sync goes on.
-      const phase = spec.syncPolicy.retry?.limit === 0 ? "Failed" : "Running"
+      const { limit = 0 } = spec.syncPolicy.retry ?? { limit: 5 }
+      const phase = limit === 0 ? "Failed" : "Running"
       return {
         sync: { status: "OutOfSync", comparedTo },
         health: { status: "Healthy" },
@@ -159,10 +160,18 @@ const sync = async (call: Call, { spec }: Application): Promise<Json> => {
   }
 }
 
+/** To begin a sync it writes the whole Application, and leaves out what is nothing to it. */
+const asWritten = ({ syncPolicy, ...spec }: Spec): Json => {
+  const { retry, ...policy } = syncPolicy
+  const written = retry === undefined ? {} : { retry: retry.limit === 0 ? {} : retry }
+  return { ...spec, syncPolicy: { ...policy, ...written } }
+}
+
 const turn = async (call: Call, each: Application): Promise<void> => {
   if (each.metadata.deletionTimestamp !== undefined) return remove(call, each)
   const path = `${collection}/${each.metadata.name}`
   const status = await sync(call, each)
+  await call("PUT", path, { ...(await call("GET", path)), spec: asWritten(each.spec) })
   const annotations = { "argocd.argoproj.io/refresh": null }
   // What was asked for is under way, or over.
   await call("PATCH", path, { metadata: { annotations }, operation: null }, mergePatch)

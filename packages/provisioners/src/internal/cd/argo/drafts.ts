@@ -59,8 +59,9 @@ export const specOf = (
   ...(wanted.ignoredDifferences.length === 0 ? {} : { ignoreDifferences: wanted.ignoredDifferences.map(ignore) }),
   syncPolicy: {
     automated: { prune: true, selfHeal: true },
-    // Else Argo CD tries what was refused five times more, for minutes, before it says so or deploys what replaces it.
-    retry: { limit: 0 },
+    // Else Argo CD tries what was refused five times more, for minutes, before it says so or deploys what replaces it. The limit is 0 by
+    // default, and Argo CD would leave it out whenever it writes the Application to begin a sync.
+    retry: {},
     // What differs and is ignored is not written either.
     syncOptions: ["RespectIgnoreDifferences=true"]
   }

@@ -3,13 +3,13 @@
  * secret among its arguments.
  */
 import { spawn } from "node:child_process"
-import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { lstat, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Data, Duration, Effect, type Scope } from "effect"
 
-/** There is no such program, or it cannot be started. */
-export class HelmMissing extends Data.TaggedError("HelmMissing")<{ readonly program: string; readonly code: string }> {}
+/** There is no such program, it cannot be started, or there is no place for its files. */
+export class HelmMissing extends Data.TaggedError("HelmMissing")<{ readonly why: string }> {}
 
 /** It ended otherwise than well; `output` is the end of what it said. */
 export class HelmFailed extends Data.TaggedError("HelmFailed")<{ readonly output: string }> {}
@@ -26,8 +26,37 @@ const outputMax = 8_192
 /** Told to stop, helm writes into the release that it did. It gets so long for that. */
 const graceMs = 5_000
 
-const folder: Effect.Effect<string, never, Scope.Scope> = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "berth-helm-"))),
+/** A disk that is full, or that nothing may be written to, says so by a code; what was to be written is in no message. */
+const stored = <A>(store: () => Promise<A>): Effect.Effect<A, HelmMissing> =>
+  Effect.tryPromise({
+    try: store,
+    catch: (error) => new HelmMissing({ why: `there is no place for helm's files: ${String(error)}` })
+  })
+
+const prefix = "berth-helm-run-"
+/** No run of any program here takes so long. */
+const abandonedMs = 60 * 60_000
+
+const isAbandoned = async (path: string, timeout: Duration.Duration): Promise<boolean> => {
+  const info = await lstat(path)
+  const oldestMs = Date.now() - Math.max(abandonedMs, 2 * Duration.toMillis(timeout))
+  return info.isDirectory() && info.uid === process.getuid?.() && info.mtimeMs < oldestMs
+}
+
+/** A process that was killed has left its folder behind, where the disk outlives it. */
+const swept = (timeout: Duration.Duration): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    const names = (await readdir(tmpdir())).filter((name) => name.startsWith(prefix))
+    for (const path of names.map((name) => join(tmpdir(), name))) {
+      if (await isAbandoned(path, timeout)) await rm(path, { recursive: true, force: true })
+    }
+  }).pipe(
+    // Somebody else may sweep at the same time, and the next run will.
+    Effect.catchCause(() => Effect.void)
+  )
+
+const folder: Effect.Effect<string, HelmMissing, Scope.Scope> = Effect.acquireRelease(
+  stored(() => mkdtemp(join(tmpdir(), prefix))),
   (path) => Effect.promise(() => rm(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
 )
 
@@ -69,7 +98,7 @@ const ended = (program: string, args: ReadonlyArray<string>, path: string) =>
         resolve()
       })
       child.once("error", (error: NodeJS.ErrnoException) => {
-        resume(Effect.fail(new HelmMissing({ program, code: error.code ?? error.message })))
+        resume(Effect.fail(new HelmMissing({ why: `${program} cannot be run: ${error.code ?? error.message}` })))
         resolve()
       })
     })
@@ -88,9 +117,10 @@ const ended = (program: string, args: ReadonlyArray<string>, path: string) =>
 export const run = ({ args, files, program, timeout }: Run): Effect.Effect<void, HelmMissing | HelmFailed> =>
   Effect.scoped(
     Effect.gen(function* () {
+      yield* swept(timeout)
       const path = yield* folder
       yield* Effect.forEach(Object.entries(files), ([name, text]) =>
-        Effect.promise(() => writeFile(join(path, name), text, { mode: 0o600, flag: "wx" }))
+        stored(() => writeFile(join(path, name), text, { mode: 0o600, flag: "wx" }))
       )
       const placed = args.map((arg) => (arg.startsWith("{") ? join(path, arg.slice(1, -1)) : arg))
       yield* Effect.timeoutOrElse(ended(program, placed, path), {
