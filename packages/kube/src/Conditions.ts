@@ -7,7 +7,7 @@
  *
  * @since 0.1.0
  */
-import { DateTime, Effect, Option, Schema } from "effect"
+import { DateTime, Effect, Option, Predicate, Schema } from "effect"
 import { Client } from "./Client.ts"
 import { described, listMap, Time } from "./internal/fields.ts"
 import type { KubeError } from "./KubeError.ts"
@@ -127,14 +127,18 @@ export interface Reporting extends KubeObject {
   readonly status?: { readonly conditions?: unknown } | undefined
 }
 
-const decode = Schema.decodeUnknownOption(schema)
+const decode = Schema.decodeUnknownOption(Condition)
 const encode = Schema.encodeEffect(schema)
+
+/** A list with this condition in it, among others that are left exactly as they are, also where they are none. */
+const placed = (raw: ReadonlyArray<unknown>, place: number, condition: unknown): ReadonlyArray<unknown> =>
+  place < 0 ? [...raw, condition] : raw.map((item, index) => (index === place ? condition : item))
 
 /**
  * Writes one condition into the object's status, unless it is there already. Nothing else of the status changes.
  *
- * **Details**: the version that is given is the one that is changed, so that nobody else's condition is lost. What is no list of
- * conditions is replaced by one.
+ * **Details**: the version that is given is the one that is changed, so that nobody else's condition is lost. Those of others stay
+ * as they are, with all of their fields. What is no list is replaced by one.
  *
  * **Errors**: `Conflict` where the object has changed meanwhile; whatever else the client fails with. A condition that its schema
  * does not allow is a defect.
@@ -168,10 +172,14 @@ export const report = Effect.fn("Conditions.report")(function* <O extends Report
 ): Effect.fn.Return<void, KubeError, Client> {
   const client = yield* Client
   const { generation = 0, resourceVersion } = object.metadata
-  const before = Option.getOrElse(decode(object.status?.conditions), () => [])
-  const conditions = yield* setNow(before, input, generation)
-  if (conditions === before) return
-  const status = { conditions: yield* Effect.orDie(encode(conditions)) }
+  const listed = object.status?.conditions
+  const raw: ReadonlyArray<unknown> = Array.isArray(listed) ? listed : []
+  const place = raw.findIndex((item) => Predicate.hasProperty(item, "type") && item.type === input.type)
+  const before = Option.toArray(decode(raw[place]))
+  const after = yield* setNow(before, input, generation)
+  if (after === before) return
+  const [condition] = yield* Effect.orDie(encode(after))
+  const status = { conditions: placed(raw, place, condition) }
   const patch = { metadata: { resourceVersion }, status }
   yield* client.patch(type, ref(object), { type: "merge", patch }, { subresource: "status" })
 })

@@ -7,6 +7,7 @@ import * as Cache from "../src/Cache.ts"
 import type { Change } from "../src/Change.ts"
 import * as Client from "../src/Client.ts"
 import * as Connection from "../src/Connection.ts"
+import * as KubeError from "../src/KubeError.ts"
 import type { KubeObject } from "../src/KubeObject.ts"
 import * as Metrics from "../src/Metrics.ts"
 import * as Scripted from "./support/scripted.ts"
@@ -105,6 +106,45 @@ describe("Cache", () => {
 
       assert.deepStrictEqual(names(yield* cache.list()), ["a"])
     })
+  )
+
+  it.effect("K7: a server that watches where it is asked to list is listed by pages, at its first bookmark", () =>
+    Effect.gen(function* () {
+      const { cache, server } = yield* running(things, (server) => {
+        server.settings.ignoresStreams = true
+        server.set("a")
+      })
+      yield* until(() => server.watching() === 1)
+
+      server.bookmark()
+      yield* cache.synced
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a"])
+      assert.deepStrictEqual(
+        server.requests.slice(0, 2).map(({ verb }) => verb),
+        ["watch", "list"]
+      )
+    }).pipe(quiet)
+  )
+
+  it.effect("K7: a server whose streaming lists end early again and again is listed by pages", () =>
+    Effect.gen(function* () {
+      const { cache, server } = yield* running(things, (server) => {
+        server.settings.ignoresStreams = true
+        server.set("a")
+      })
+      const lists = () => server.requests.filter(({ verb }) => verb === "list").length
+      for (let ended = 0; ended < 3; ended++) {
+        yield* until(() => server.watching() === 1)
+        assert.strictEqual(lists(), 0)
+        server.cut()
+        yield* TestClock.adjust("4 seconds")
+      }
+      yield* cache.synced
+
+      assert.deepStrictEqual(names(yield* cache.list()), ["a"])
+      assert.strictEqual(lists(), 1)
+    }).pipe(quiet)
   )
 
   const breaks: ReadonlyArray<{ how: string; act: (server: Scripted.Server) => void; wait: Duration.Input }> = [
@@ -212,6 +252,21 @@ describe("Cache", () => {
     }).pipe(quiet)
   )
 
+  it.effect("K8: a Retry-After of years is not waited for longer than five minutes", () =>
+    Effect.gen(function* () {
+      const { server, watches } = yield* synced(things)
+      const before = watches().length
+      server.cut(new KubeError.TooManyRequests({ ...Scripted.failures.tooMany, retryAfterMs: 1e15 }))
+      yield* TestClock.adjust(0)
+
+      yield* TestClock.adjust("299999 millis")
+      assert.lengthOf(watches(), before)
+      yield* TestClock.adjust("1 millis")
+
+      assert.lengthOf(watches(), before + 1)
+    }).pipe(quiet)
+  )
+
   it.effect("K8: after a healthy time the first failure is a first one again", () =>
     Effect.gen(function* () {
       const { server, watches } = yield* synced(things)
@@ -262,6 +317,7 @@ describe("Cache", () => {
           indexes: {
             color: (thing) => {
               if (thing.spec?.color === "bad") throw new Error("no such color")
+              if (thing.spec?.color === "nothing") return Reflect.get(thing, "colors")
               return [thing.spec?.color ?? "none"]
             }
           }
@@ -272,6 +328,7 @@ describe("Cache", () => {
         })
 
         server.set("a", { spec: { color: "bad" } })
+        server.set("c", { spec: { color: "nothing" } })
         server.set("b", { spec: { color: "red" } })
         yield* until(() => told.includes("Added b"))
 
@@ -482,6 +539,27 @@ describe("Cache", () => {
         assert.deepStrictEqual(told, ["Added x initial", "Deleted x", "Added x"])
         assert.strictEqual(yield* version("x"), back.metadata.resourceVersion)
       })
+  )
+
+  it.effect("K10: an own write stays where only the server can tell whether the selection has it", () =>
+    Effect.gen(function* () {
+      const selected = Cache.define(Thing, { labelSelector: "size>1" })
+      const server = Scripted.make()
+      const client: Client.Client["Service"] = {
+        ...server.client,
+        watch: (type, options) => server.client.watch(type, { ...options, labelSelector: undefined })
+      }
+      server.set("x", { metadata: { labels: { size: "5" } } })
+      const cache = yield* Effect.provideService(Cache.make(selected), Client.Client, client)
+      yield* cache.synced
+      server.silence()
+      const written = server.set("x", { metadata: { labels: { size: "6" } } })
+
+      yield* cache.observe(written)
+
+      const found = yield* cache.get({ namespace: "shop", name: "x" })
+      assert.strictEqual(Option.getOrUndefined(found)?.metadata.labels?.["size"], "6")
+    })
   )
 
   it.effect("K11: an index follows every change, and only its objects are found", () =>

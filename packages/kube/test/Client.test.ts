@@ -408,6 +408,21 @@ describe("Client: deadlines and errors", () => {
     }).pipe(Effect.provide(layer))
   })
 
+  it.effect.each(["-5", "1.5", "soon", "120, 120", ""])(
+    "K3: a 503 whose Retry-After is %s says no time, and is not sent again",
+    (retryAfter) => {
+      const { layer, requests } = wire(() => json(503, refusal(503, ""), { "retry-after": retryAfter }))
+      return Effect.gen(function* () {
+        const client = yield* Client.Client
+
+        const error = yield* Effect.flip(client.create(Builtin.ConfigMap, { metadata: web }))
+
+        assert.strictEqual(error._tag, "ServerError")
+        assert.strictEqual(requests.length, 1)
+      }).pipe(Effect.provide(layer))
+    }
+  )
+
   it.effect("K3: a server that asks for more time than there is left is not waited for", () => {
     const { layer, requests } = wire(() => json(429, refusal(429, "TooManyRequests"), { "retry-after": "10" }))
     return Effect.gen(function* () {
@@ -709,6 +724,13 @@ describe("Client: watches", () => {
     { event: { type: "ERROR", object: refusal(429, "TooManyRequests") }, tag: "TooManyRequests" as const, status: 429 },
     { event: { type: "ERROR", object: refusal(403, "Forbidden") }, tag: "Forbidden" as const, status: 403 },
     { event: { type: "ERROR" }, tag: "ServerError" as const, status: 500 },
+    { event: added(""), tag: "ServerError" as const, status: 500 },
+    { event: { type: "MODIFIED" }, tag: "ServerError" as const, status: 500 },
+    {
+      event: { type: "ADDED", object: { ...refusal(500, "InternalError"), metadata: { name: "a" } } },
+      tag: "ServerError" as const,
+      status: 500
+    },
     { event: { type: "SOMETHING", object: {} }, tag: "ServerError" as const, status: 500 },
     { event: { no: "event" }, tag: "ServerError" as const, status: 200 }
   ])("K3: the event $event ends a watch with $tag, after what came before", ({ event, status, tag }) =>
@@ -719,6 +741,17 @@ describe("Client: watches", () => {
 
       assert.deepInclude(error, { _tag: tag, status, verb: "watch", namespace: "shop" })
       assert.deepStrictEqual(seen, ["a"])
+    })
+  )
+
+  it.effect("K3: an event that asks for patience says for how long", () =>
+    Effect.gen(function* () {
+      const object = { ...refusal(429, "TooManyRequests"), details: { retryAfterSeconds: 7 } }
+      const { run } = watchOf(Transport.response(200, body(line({ type: "ERROR", object }))))
+
+      const { error } = yield* run
+
+      assert.deepInclude(error, { _tag: "TooManyRequests", retryAfterMs: 7000 })
     })
   )
 

@@ -2,6 +2,7 @@ import * as Cluster from "@berth/testing/Cluster"
 import * as Clusters from "@berth/testing/Clusters"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import * as Builtin from "../src/Builtin.ts"
 import * as Client from "../src/Client.ts"
 import * as Conditions from "../src/Conditions.ts"
 import * as Kind from "../src/Kind.ts"
@@ -51,6 +52,40 @@ describe("Conditions.report", () => {
         ]
       )
       assert.strictEqual(third.status?.members, 3)
+    }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
+  )
+
+  it.live("K25: leaves conditions of others as they are, also those that are written otherwise", () =>
+    Effect.gen(function* () {
+      const client = yield* Client.Client
+      const namespace = yield* Clusters.namespace
+      const containers = [{ name: "main", image: "main:1" }]
+      const created = yield* client.create(Builtin.Pod, { metadata: { name: "a", namespace }, spec: { containers } })
+      const theirs = { type: "Ready", status: "False", lastProbeTime: null, lastTransitionTime: "2026-01-01T00:00:00Z" }
+      const patch = {
+        status: { conditions: [theirs, { ...theirs, type: "Initialized", message: "\u00E9".repeat(9) }] }
+      }
+      const first = yield* client.patch(
+        Builtin.Pod,
+        created.metadata,
+        { type: "merge", patch },
+        { subresource: "status" }
+      )
+
+      yield* Conditions.report(Builtin.Pod, first, { ...ready, type: "example.com/Gate" })
+      const second = yield* client.get(Builtin.Pod, created.metadata)
+      yield* Conditions.report(Builtin.Pod, second, { ...ready, type: "Ready" })
+      const third = yield* client.get(Builtin.Pod, created.metadata)
+
+      assert.deepStrictEqual(second.status?.conditions?.slice(0, 2), first.status?.conditions)
+      assert.deepStrictEqual(
+        third.status?.conditions?.map(({ status, type }) => [type, status]),
+        [
+          ["Ready", "True"],
+          ["Initialized", "False"],
+          ["example.com/Gate", "True"]
+        ]
+      )
     }).pipe(Effect.scoped, Effect.provide(Cluster.embeddedWithClient()))
   )
 

@@ -27,7 +27,10 @@ class Regressed extends Data.TaggedError("Regressed") {
 }
 
 /** A streaming list ended before it was complete. */
-class Incomplete extends Data.TaggedError("Incomplete") {
+class Incomplete extends Data.TaggedError("Incomplete")<{
+  /** A bookmark came that should have been the end of the list: this server watches, and does not list. */
+  readonly unmarked: boolean
+}> {
   override get message() {
     return "the list ended before it was complete"
   }
@@ -49,6 +52,8 @@ export interface Options<O extends KubeObject> {
   readonly failed: (failure: {
     readonly reason: string
     readonly verb: string
+    /** Where it was asked; undefined for the whole cluster. */
+    readonly namespace: string | undefined
     readonly cause: Cause.Cause<unknown>
   }) => Effect.Effect<void>
 }
@@ -58,10 +63,13 @@ const backoff: Backoff.Policy = { firstMs: 1_000, mostMs: 30_000, factor: 2 }
 /** A watch that lived this long was healthy: the next failure is a first one. */
 const healthyMs = 10_000
 
-/** So many answers of 5xx to a watch, and its starting point is doubted too. */
+/** So many answers of 5xx to a watch, and its starting point is doubted too; so many lists that end early, and they are paged. */
 const doubtAfter = 3
 
 const watchLeastMs = 300_000
+
+/** However long a server asks to be left alone, it is asked again after this. */
+const patienceMostMs = 300_000
 
 /** Runs what is fed to it until it ends, or until nothing came for too long. */
 const guarded = <E>(
@@ -92,7 +100,7 @@ const sessions = <O extends KubeObject>(options: Options<O>, partition: Partitio
   const selection = { ...options.selection, namespace: partition.namespace }
   const timeout = Effect.map(Random.next, (share) => watchLeastMs * (1 + share))
 
-  const apply = (event: WatchEvent<O>): Regressed | undefined => {
+  const apply = (event: WatchEvent<O>): Regressed | Incomplete | undefined => {
     if (event._tag !== "Bookmark") {
       const object = trim(event.object)
       if (partition.listing !== undefined && event._tag !== "Deleted") replica.listed(partition, object)
@@ -100,7 +108,8 @@ const sessions = <O extends KubeObject>(options: Options<O>, partition: Partitio
       return undefined
     }
     if (partition.listing !== undefined) {
-      if (event.initialEventsEnd) replica.endList(partition, event.resourceVersion)
+      if (!event.initialEventsEnd) return new Incomplete({ unmarked: true })
+      replica.endList(partition, event.resourceVersion)
       return undefined
     }
     if (isOlder(event.resourceVersion, partition.progress)) return new Regressed()
@@ -114,8 +123,8 @@ const sessions = <O extends KubeObject>(options: Options<O>, partition: Partitio
         Effect.flatMap(Elapsed.now, (nowMs) => {
           if (!session.alive()) return Effect.interrupt
           session.heard(nowMs)
-          const regressed = batch.map(apply).find((outcome) => outcome !== undefined)
-          return regressed === undefined ? heard : Effect.fail(regressed)
+          const failure = batch.map(apply).find((outcome) => outcome !== undefined)
+          return failure === undefined ? heard : Effect.fail(failure)
         })
       )
     )
@@ -123,7 +132,7 @@ const sessions = <O extends KubeObject>(options: Options<O>, partition: Partitio
   const streamingList = Effect.gen(function* () {
     replica.beginList(partition)
     yield* follow(client.watch(type, { ...selection, sendInitialEvents: true, timeout: yield* timeout }))
-    yield* partition.listing === undefined ? Effect.void : new Incomplete()
+    yield* partition.listing === undefined ? Effect.void : new Incomplete({ unmarked: false })
   })
 
   const pagedList = Effect.gen(function* () {
@@ -145,14 +154,15 @@ const judge = (failure: Failure | undefined, listing: boolean, failures: number)
   const refused =
     failure?._tag === "Invalid" || (failure?._tag === "ServerError" && failure.status >= 400 && failure.status < 500)
   // A server that does not know streaming lists may also take the request and never say that the list is complete.
-  const noStreams = listing && (refused || failure?._tag === "Stalled")
+  const unlisted = failure?._tag === "Incomplete" && (failure.unmarked || failures >= doubtAfter)
+  const noStreams = listing && (refused || unlisted || failure?._tag === "Stalled")
   const lost =
     failure === undefined ||
     refused ||
     failure._tag === "Gone" ||
     failure._tag === "Regressed" ||
     (failure._tag === "ServerError" && failures >= doubtAfter)
-  const leastMs = failure?._tag === "TooManyRequests" ? (failure.retryAfterMs ?? 0) : 0
+  const leastMs = failure?._tag === "TooManyRequests" ? Math.min(failure.retryAfterMs ?? 0, patienceMostMs) : 0
   return { noStreams, lost, leastMs, atOnce: failure?._tag === "Gone" || failure?._tag === "Regressed" }
 }
 
@@ -182,7 +192,8 @@ export const run = <O extends KubeObject>(options: Options<O>, partition: Partit
       return
     }
     const verb = failure !== undefined && "verb" in failure ? failure.verb : listing ? "list" : "watch"
-    yield* options.failed({ reason: failure?._tag ?? "Defect", verb, cause })
+    const namespace = failure !== undefined && "namespace" in failure ? failure.namespace : undefined
+    yield* options.failed({ reason: failure?._tag ?? "Defect", verb, namespace, cause })
     yield* Effect.sleep(Math.max(verdict.leastMs, yield* Backoff.delayMs(backoff, failures)))
   })
 

@@ -11,9 +11,10 @@ const split = (selector: string): ReadonlyArray<string> =>
     .map((term) => term.trim())
     .filter((term) => term !== "")
 
-const set = /^(?<key>\S+)\s+(?<operator>in|notin)\s*\((?<values>[^)]*)\)$/u
-const equality = /^(?<key>[^=!\s]+)\s*(?<operator>==|=|!=)\s*(?<value>[^=!\s]*)$/u
-const existence = /^(?<not>!?)\s*(?<key>[^=!\s]+)$/u
+/** Comparisons of numbers are left to the server. */
+const set = /^(?<key>[^=!<>\s]+)\s+(?<operator>in|notin)\s*\((?<values>[^)]*)\)$/u
+const equality = /^(?<key>[^=!<>\s]+)\s*(?<operator>==|=|!=)\s*(?<value>[^=!\s]*)$/u
+const existence = /^(?<not>!?)\s*(?<key>[^=!<>\s]+)$/u
 
 const requirement = (term: string): Requirement | undefined => {
   const among = set.exec(term)?.groups

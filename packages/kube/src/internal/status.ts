@@ -94,13 +94,20 @@ export const fromEvent = (
     secret: call.secret,
     status: typeof body["code"] === "number" ? body["code"] : 500,
     body,
-    retryAfterMs: undefined
+    retryAfterMs: secondsMs(Json.asMap(body["details"])["retryAfterSeconds"])
   })
 
-/** How long the server asks to wait, by its Retry-After header (seconds, or a date) or by its Status. */
+/** An event has no headers: what they would say stands in the Status. */
+const secondsMs = (seconds: unknown): number | undefined =>
+  typeof seconds === "number" && seconds > 0 ? seconds * 1000 : undefined
+
+/** As RFC 9110 writes dates. Other texts pass for dates too, also those of a negative or broken number. */
+const date = /^\s*[A-Za-z]{3,9},? /u
+
+/** How long the server asks to wait, by its Retry-After header: seconds, or a date. What is neither says nothing. */
 export const retryAfterMs = (header: string | undefined, nowMs: number): number | undefined => {
   if (header === undefined) return undefined
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000
-  const atMs = Date.parse(header)
+  const atMs = date.test(header) ? Date.parse(header) : NaN
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs)
 }

@@ -73,7 +73,8 @@ export const make = <O extends KubeObject>(
 
   const valuesOf = (index: Index<O>, object: O): ReadonlyArray<string> => {
     try {
-      return index.valuesOf(object)
+      // Read here, so that what is no list has failed here too.
+      return [...index.valuesOf(object)]
     } catch (thrown) {
       fault(thrown)
       return noValues

@@ -80,6 +80,15 @@ type Event<O> =
 const changes = { ADDED: "Added", MODIFIED: "Modified", DELETED: "Deleted" } as const
 const isChange = (type: string): type is keyof typeof changes => Object.hasOwn(changes, type)
 
+/** Whether it can be an object of the kind: it has a name, and says nothing else of itself. */
+const isOf = (type: ResourceType, object: Line["object"]): boolean => {
+  const kind = Json.asText(object["kind"])
+  return (
+    Json.asText(Json.asMap(object["metadata"])["name"]) !== "" &&
+    (kind === "" || kind === type.kind || kind === "PartialObjectMetadata")
+  )
+}
+
 /** What a line tells. The server's own error, and what is no event of a watch, fail. */
 export const toEvent = <O extends KubeObject>(
   type: ResourceType<O>,
@@ -87,6 +96,7 @@ export const toEvent = <O extends KubeObject>(
   line: Line
 ): Effect.Effect<Event<O>, KubeError.KubeError> => {
   if (isChange(line.type)) {
+    if (!isOf(type, line.object)) return Effect.fail(Status.fromEvent(call, {}))
     return Effect.succeed({ _tag: changes[line.type], object: Json.asObject(type, Json.named(type, line.object)) })
   }
   if (line.type !== "BOOKMARK") return Effect.fail(Status.fromEvent(call, line.type === "ERROR" ? line.object : {}))
