@@ -209,14 +209,15 @@ const reporter = Effect.fnUntraced(function* <O extends KubeObject, I extends st
     }
     yield* logFaults
   })
-  const failed: Reflector.Options<O>["failed"] = Effect.fnUntraced(function* ({ cause, reason, verb }) {
+  const failed: Reflector.Options<O>["failed"] = Effect.fnUntraced(function* ({ cause, namespace, reason, verb }) {
     yield* Metric.update(Metric.withAttributes(Metrics.cacheFailures, { resource, verb, reason }), 1)
     // A server that sends no bookmarks is silent for long, and well.
     if (reason === "Stalled") {
       yield* Effect.logInfo(`${verb} ${resource} was silent and is resumed`)
     } else {
-      condition.failed(verb, reason, yield* Clock.currentTimeMillis)
-      yield* Effect.logWarning(`cannot ${verb} ${resource}: ${reason}`, cause)
+      const why = namespace === undefined ? reason : `${reason} in the namespace ${namespace}`
+      condition.failed(verb, why, yield* Clock.currentTimeMillis)
+      yield* Effect.logWarning(`cannot ${verb} ${resource}: ${why}`, cause)
     }
   })
 

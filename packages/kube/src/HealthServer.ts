@@ -24,6 +24,31 @@ export interface Listen {
 }
 
 /**
+ * Why a server cannot listen, and what to do about it.
+ *
+ * **Details**: `flag` is how whoever starts the program says the address.
+ *
+ * @category conversions
+ * @since 0.1.0
+ */
+export const listenProblem = ({ code, host, port }: Listen & { readonly code: string }, flag: string): string =>
+  `cannot listen on ${host}:${port} (${code}): ${advice(code, flag)}`
+
+const advice = (code: string, flag: string): string => {
+  switch (code) {
+    case "EADDRINUSE":
+      return `something else does; end that, or choose another address with ${flag}`
+    case "EACCES":
+      return `ports below 1024 need a privilege that this user lacks; choose a higher one with ${flag}`
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `that is no address of this machine; choose one with ${flag}, such as 0.0.0.0:8080`
+    default:
+      return `choose another address with ${flag}`
+  }
+}
+
+/**
  * The address cannot be listened on.
  *
  * @category errors
@@ -31,7 +56,7 @@ export interface Listen {
  */
 export class ListenFailed extends Data.TaggedError("ListenFailed")<Listen & { readonly code: string }> {
   override get message() {
-    return `cannot listen on ${this.host}:${this.port} (${this.code}): choose another address with --listen`
+    return listenProblem(this, "--listen")
   }
 }
 

@@ -179,7 +179,9 @@ export class Timeout extends Data.TaggedError("Timeout")<Request & { readonly de
  */
 export class Unreachable extends Data.TaggedError("Unreachable")<Request & { readonly cause: unknown }> {
   override get message() {
-    return `${describe(this)}: the server cannot be reached`
+    // Neither a connection's failure nor that of its credentials has a secret in it: K6.
+    const why = this.cause instanceof Error && this.cause.message !== "" ? ` (${this.cause.message})` : ""
+    return `${describe(this)}: the server cannot be reached${why}`
   }
 }
 

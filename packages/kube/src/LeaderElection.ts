@@ -55,6 +55,8 @@ export interface Options {
   /** The name of the Lease. */
   readonly name: string
   readonly namespace: string
+  /** How whoever starts the program says the namespace, for what is logged where it is the wrong one. Default: not known. */
+  readonly namespaceFlag?: string | undefined
   /** How the process is called in the Lease, such as the Pod's name. Something unique is added. Default: the host's name. */
   readonly identity?: string | undefined
   /** How long a Lease has to be seen unchanged before it is taken over. Default 15 s. */

@@ -105,6 +105,8 @@ export interface Options {
   readonly reporter?: string | undefined
   /** Where the Lease is, such as the namespace that the program runs in. */
   readonly namespace: string
+  /** How whoever starts it says the namespace, such as `--namespace`: named where it is the wrong one. Default: not named. */
+  readonly namespaceFlag?: string | undefined
   /** Default: the default of each. */
   readonly settings?: Settings | undefined
 }
@@ -307,11 +309,12 @@ export const layer = (
 const leaseOf = ({ name, settings }: Options): string => settings?.leaderElectResourceName ?? name
 
 const election = (options: Options): Layer.Layer<never, LeaderElection.InvalidTimes, Client.Client> => {
-  const { namespace, settings = {} } = options
+  const { namespace, namespaceFlag, settings = {} } = options
   if (settings.leaderElect === false) return Layer.empty
   return LeaderElection.layer({
     name: leaseOf(options),
     namespace,
+    namespaceFlag,
     identity: settings.instance,
     leaseDuration: settings.leaderElectLeaseDuration,
     renewDeadline: settings.leaderElectRenewDeadline,

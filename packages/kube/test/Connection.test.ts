@@ -338,6 +338,12 @@ describe("Connection: ways to authenticate", () => {
 
       assert.strictEqual(lastOf(server)?.client, "anna")
       assert.strictEqual(distrusted._tag, "Unreachable")
+      // In the words of a kubeconfig, and not in those of Node's own flags.
+      assert.match(
+        distrusted.message,
+        /cannot be reached \(.*certificate-authority-data of the cluster in the kubeconfig\)$/u
+      )
+      assert.notInclude(distrusted.message, "--use-system-ca")
     })
   )
 

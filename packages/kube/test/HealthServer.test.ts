@@ -127,10 +127,22 @@ describe("HealthServer", () => {
       assert.deepInclude(error, { _tag: "ListenFailed", port, code: "EADDRINUSE" })
       assert.strictEqual(
         error.message,
-        `cannot listen on 127.0.0.1:${port} (EADDRINUSE): choose another address with --listen`
+        `cannot listen on 127.0.0.1:${port} (EADDRINUSE): something else does; end that, or choose another address with --listen`
       )
     }).pipe(Effect.provide(Health.layer))
   )
+
+  const unusable: ReadonlyArray<readonly [string, RegExp]> = [
+    ["EACCES", /^cannot listen on 0\.0\.0\.0:443 \(EACCES\): ports below 1024 .* choose a higher one with --api$/u],
+    [
+      "EADDRNOTAVAIL",
+      /^cannot listen on 0\.0\.0\.0:443 \(EADDRNOTAVAIL\): that is no address of this machine; .* --api/u
+    ],
+    ["EMFILE", /^cannot listen on 0\.0\.0\.0:443 \(EMFILE\): choose another address with --api$/u]
+  ]
+  it.each(unusable)("says of %s what to do about it, and by which flag", (code, expected) => {
+    assert.match(HealthServer.listenProblem({ host: "0.0.0.0", port: 443, code }, "--api"), expected)
+  })
 
   it.effect("gives its port back when its scope closes, whoever is still connected", () =>
     Effect.gen(function* () {

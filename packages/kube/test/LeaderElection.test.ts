@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Arbitrary, Clock, Effect, Exit, Layer, Metric, References, Schema, Scope } from "effect"
+import { Arbitrary, Clock, Effect, Exit, Layer, Logger, Metric, References, Schema, Scope } from "effect"
 import { TestClock } from "effect/testing"
 import * as Client from "../src/Client.ts"
 import * as Events from "../src/Events.ts"
@@ -9,7 +9,7 @@ import * as Transport from "../src/Transport.ts"
 import * as Election from "./support/election.ts"
 import type * as Host from "./support/host.ts"
 import { leases } from "./support/leases.ts"
-import { wire } from "./support/wire.ts"
+import { json, refusal, wire } from "./support/wire.ts"
 
 const swift: Election.Fate = { thereMs: 5, backMs: 5, lost: undefined }
 
@@ -476,6 +476,41 @@ const strike = (
       return host.jumpWall(-3_600_000)
   }
 }
+
+describe("LeaderElection in a namespace", () => {
+  const answers = [
+    { because: "is not there", status: 404, reason: "NotFound", said: "there is no namespace shop: create it" },
+    {
+      because: "may not be used",
+      status: 403,
+      reason: "Forbidden",
+      said: "create leases.coordination.k8s.io shop/shop: forbidden: if there is a namespace shop, allow that there"
+    }
+  ]
+  it.effect.each(answers)("K21: that $because it says with the flag that names it", ({ reason, said, status }) =>
+    Effect.gen(function* () {
+      const logged: Array<string> = []
+      const logger = Logger.make(({ message }) => void logged.push(String(message)))
+      const cluster = wire(({ about }) =>
+        about.verb === "create" ? json(status, refusal(status, reason)) : json(404, refusal(404, "NotFound"))
+      )
+      const election = LeaderElection.layer({ name: "shop", namespace: "shop", namespaceFlag: "--shop-namespace" })
+
+      yield* Effect.forkScoped(
+        Effect.scoped(LeaderElection.acquire).pipe(
+          Effect.provide(Layer.provide(election, cluster.layer)),
+          Effect.provide(Logger.layer([logger]))
+        )
+      )
+      yield* TestClock.adjust("10 seconds")
+
+      assert.deepStrictEqual(
+        logged.filter((line) => line.startsWith("cannot")),
+        [`cannot take part in the election of shop/shop: ${said}, or name another one with --shop-namespace`]
+      )
+    }).pipe(Effect.scoped)
+  )
+})
 
 describe("LeaderElection under faults", () => {
   it.effect.prop(

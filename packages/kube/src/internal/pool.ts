@@ -1,6 +1,7 @@
 /** The pool of connections to one server, over undici. */
 import { Data, Effect, Redacted, type Scope, Stream } from "effect"
 import { Agent, type Dispatcher, ProxyAgent, Socks5ProxyAgent, buildConnector } from "undici"
+import * as CertificateProblem from "../CertificateProblem.ts"
 import type { Connection } from "../Connection.ts"
 import type { Identity } from "./credentials.ts"
 import { lastLook } from "./lastLook.ts"
@@ -41,11 +42,20 @@ export class ConnectionBroken extends Data.TaggedError("ConnectionBroken")<{
   }
 }
 
+/** Where a connection is given by other means, these are called alike. */
+const settings = {
+  authority: "the server's authority belongs into certificate-authority-data of the cluster in the kubeconfig",
+  name: "say a name that is in it by tls-server-name of the cluster in the kubeconfig"
+}
+
 const broken = (error: unknown): ConnectionBroken => {
   // Of an attempt at several addresses, the first failure says as much as all.
   const inner: unknown = error instanceof AggregateError ? (error.errors[0] ?? error) : error
   if (!(inner instanceof Error)) return new ConnectionBroken({ code: "", detail: "the connection failed" })
-  return new ConnectionBroken({ code: "code" in inner ? String(inner.code) : "", detail: inner.message })
+  return new ConnectionBroken({
+    code: "code" in inner ? String(inner.code) : "",
+    detail: CertificateProblem.explain(inner, settings)
+  })
 }
 
 const makeDispatcher = (connection: Connection, identity: Identity, guard: Networks.Guard | undefined): Dispatcher => {

@@ -41,6 +41,15 @@ export interface Won {
   readonly untilNanos: bigint
 }
 
+/** What a person does about a refusal. A role in a namespace that is not there cannot be, so that it may look like a missing right. */
+const why = (error: KubeError, { namespace, namespaceFlag }: Settings): string => {
+  const another = namespaceFlag === undefined ? "" : `, or name another one with ${namespaceFlag}`
+  if (error._tag === "NotFound") return `there is no namespace ${namespace}: create it${another}`
+  if (error._tag === "Forbidden")
+    return `${error.message}: if there is a namespace ${namespace}, allow that there${another}`
+  return error.message
+}
+
 export const make = (election: Election): Effect.Effect<Won> => {
   const { client, clock, settings } = election
   const ref = { name: settings.name, namespace: settings.namespace }
@@ -86,7 +95,7 @@ export const make = (election: Election): Effect.Effect<Won> => {
     anew = error._tag === "Invalid"
     const again = complaint === error.message
     complaint = error.message
-    const text = `cannot take part in the election of ${settings.namespace}/${settings.name}: ${error.message}`
+    const text = `cannot take part in the election of ${settings.namespace}/${settings.name}: ${why(error, settings)}`
     return again ? Effect.logDebug(text) : Effect.logWarning(text)
   }
 

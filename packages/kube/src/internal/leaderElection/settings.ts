@@ -22,6 +22,7 @@ export class InvalidTimes extends Data.TaggedError("InvalidTimes")<{
 export interface Options {
   readonly name: string
   readonly namespace: string
+  readonly namespaceFlag?: string | undefined
   readonly identity?: string | undefined
   readonly leaseDuration?: Duration.Input | undefined
   readonly renewDeadline?: Duration.Input | undefined
@@ -31,6 +32,7 @@ export interface Options {
 export interface Settings {
   readonly name: string
   readonly namespace: string
+  readonly namespaceFlag: string | undefined
   readonly identity: string
   readonly leaseDurationMs: number
   readonly renewDeadlineMs: number
@@ -55,6 +57,7 @@ export const make = (options: Options): Effect.Effect<Settings, InvalidTimes> =>
     return Effect.succeed({
       name: options.name,
       namespace: options.namespace,
+      namespaceFlag: options.namespaceFlag,
       // Two processes of one name would take each other's Lease for their own.
       identity: `${options.identity ?? hostname()}_${randomUUID()}`,
       leaseDurationMs,
