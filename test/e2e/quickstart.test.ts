@@ -276,7 +276,7 @@ describe.concurrent("npm run quickstart, when something is wrong", () => {
         assert.strictEqual((yield* quickstart.ended).code, 1)
 
         inOrder(quickstart.errors(), [
-          /^The quickstart failed: .*the server cannot be reached$/u,
+          /^The quickstart failed: .*the server cannot be reached \(.*ECONNREFUSED.*\)$/u,
           `See whether the cluster runs, and whether the kubeconfig is of this cluster: kubectl --kubeconfig ${kubeconfig}`
         ])
         yield* quickstart.gone(moment)

@@ -43,7 +43,7 @@ export class CertificateInvalid extends Data.TaggedError("CertificateInvalid")<
   }
 > {
   override get message() {
-    return `the certificate ${this.certificateFile} and the key ${this.keyFile} cannot be used: ${this.code}`
+    return `the certificate ${this.certificateFile} (--tls-certificate) and the key ${this.keyFile} (--tls-key) cannot be used: ${this.code}`
   }
 }
 

@@ -46,6 +46,7 @@ export const run = (configuration: Configuration): Effect.Effect<void, ProviderE
     version,
     reporter: "berth.dev/db-provider",
     namespace,
+    namespaceFlag: "--namespace",
     settings: configuration
   })
   const settings = Layer.succeed(Settings, { releaseNamespace: namespace, instance })

@@ -1,25 +1,5 @@
 #!/usr/bin/env node
-/** The `berth-db-provider` command. */
-import * as Operator from "@berth/kube/Operator"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect } from "effect"
-import { Command } from "effect/cli"
-import * as BootstrapSqlCommand from "./commands/BootstrapSqlCommand.ts"
-import * as CrdsCommand from "./commands/CrdsCommand.ts"
-import * as InventoryCommand from "./commands/InventoryCommand.ts"
-import * as PreflightCommand from "./commands/PreflightCommand.ts"
-import * as RunCommand from "./commands/RunCommand.ts"
-import { version } from "./internal/version.ts"
+/** The `berth-db-provider` command: what a Node that is too old could not load is loaded when it is known that this one is not. */
+import * as NodeVersion from "@berth/kube/NodeVersion"
 
-const provider = Command.make("berth-db-provider").pipe(
-  Command.withDescription("Tenant databases on shared PostgreSQL servers, by a small API."),
-  Command.withSubcommands([
-    RunCommand.command,
-    PreflightCommand.command,
-    BootstrapSqlCommand.command,
-    InventoryCommand.command,
-    CrdsCommand.command
-  ])
-)
-
-Command.run(provider, { version }).pipe(Effect.provide(NodeServices.layer), Operator.runMain)
+if (NodeVersion.isEnough("berth-db-provider")) await import("./internal/main.ts")

@@ -32,6 +32,7 @@ export const run = (configuration: Configuration): Effect.Effect<void, Program.P
     version,
     reporter: "berth.dev/operator",
     namespace: managementNamespace,
+    namespaceFlag: "--management-namespace",
     settings: configuration
   })
   const leader = Effect.flatMap(Controllers.all, Program.controllers).pipe(

@@ -1,25 +1,5 @@
 #!/usr/bin/env node
-/** The `berth` command. Each subcommand's modules are loaded when it runs, so that a Job's `berth sql` starts quickly. */
-import * as Operator from "@berth/kube/Operator"
-import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Effect } from "effect"
-import { Command } from "effect/cli"
-import * as CrdsCommand from "./commands/CrdsCommand.ts"
-import * as ExplainCommand from "./commands/ExplainCommand.ts"
-import * as PlanCommand from "./commands/PlanCommand.ts"
-import * as RunCommand from "./commands/RunCommand.ts"
-import * as SqlCommand from "./commands/SqlCommand.ts"
-import { version } from "./internal/version.ts"
+/** The `berth` command: what a Node that is too old could not load is loaded when it is known that this one is not. */
+import * as NodeVersion from "@berth/kube/NodeVersion"
 
-const berth = Command.make("berth").pipe(
-  Command.withDescription("Environments that share components, each with a slice of its own."),
-  Command.withSubcommands([
-    RunCommand.command,
-    ExplainCommand.command,
-    PlanCommand.command,
-    SqlCommand.command,
-    CrdsCommand.command
-  ])
-)
-
-Command.run(berth, { version }).pipe(Effect.provide(NodeServices.layer), Operator.runMain)
+if (NodeVersion.isEnough("berth")) await import("./internal/main.ts")

@@ -100,23 +100,28 @@ describe("berth plan and berth explain", () => {
       })
     )
 
-    it.effect("S34: berth plan ends with 1 where it would be refused, and with 2 where it cannot be read", () =>
-      Effect.gen(function* () {
-        const { command } = yield* Scene
+    it.effect(
+      "S34: berth plan ends with 1 where it would be refused, with 2 where it cannot be read, and with 3 where nobody could look",
+      () =>
+        Effect.gen(function* () {
+          const { command } = yield* Scene
 
-        const [refused, broken, none, other] = yield* Effect.all([
-          command(["plan", "-f", "-"], environment("mysql")),
-          command(["plan", "-f", "-"], "a: b: c"),
-          command(["plan", "-f", "-"], "kind: ConfigMap"),
-          command(["plan", "-f", "-"], environment("postgres").replace("name: shop }\n---", "name: store }\n---"))
-        ])
+          const nowhere = ["--kubeconfig", "missing"]
+          const [refused, broken, none, other, unseen] = yield* Effect.all([
+            command(["plan", "-f", "-"], environment("mysql")),
+            command(["plan", "-f", "-"], "a: b: c"),
+            command(["plan", "-f", "-"], "kind: ConfigMap"),
+            command(["plan", "-f", "-"], environment("postgres").replace("name: shop }\n---", "name: store }\n---")),
+            command(["plan", "-f", "-", ...nowhere], environment("postgres"))
+          ])
 
-        assert.deepInclude(refused, { code: 1, stderr: "" })
-        assert.match(refused.stdout, /^refuse spec\.components\[0\]\.sharedComponentRef.*\n {2}.*mysql/u)
-        assert.deepStrictEqual(broken, { code: 2, stdout: "", stderr: "berth: -: is not YAML\n" })
-        assert.deepStrictEqual(none, { code: 2, stdout: "", stderr: "berth: -: has to have one Environment\n" })
-        assert.match(other.stderr, /the Environment's template is store, not the shop that is there/u)
-      })
+          assert.deepInclude(refused, { code: 1, stderr: "" })
+          assert.match(refused.stdout, /^refuse spec\.components\[0\]\.sharedComponentRef.*\n {2}.*mysql/u)
+          assert.deepStrictEqual(broken, { code: 2, stdout: "", stderr: "berth: -: is not YAML\n" })
+          assert.deepStrictEqual(none, { code: 2, stdout: "", stderr: "berth: -: has to have one Environment\n" })
+          assert.strictEqual(unseen.code, 3, unseen.stderr)
+          assert.match(other.stderr, /the Environment's template is store, not the shop that is there/u)
+        })
     )
 
     it.effect("S33: berth explain says what an object waits for, and of one that is not there that it is not", () =>

@@ -29,7 +29,7 @@ describe("berth run", () => {
       assert.strictEqual(before.status, 503)
       assert.match(
         before.body,
-        /^\[-\] cache environments\.berth\.dev failed: cannot (list|watch) environments\.berth\.dev: NotFound$/mu
+        /^\[-\] cache environments\.berth\.dev failed: cannot (list|watch) environments\.berth\.dev: NotFound in the namespace berth-system$/mu
       )
       assert.strictEqual(alive.status, 200)
       assert.match(after.body, /^\[\+\] cache environments\.berth\.dev ok$/mu)
@@ -102,7 +102,7 @@ describe("berth run", () => {
       yield* operator.process.signal("SIGTERM")
       const { code } = yield* operator.process.ended
 
-      assert.match(body, /^\[-\] cache slices\.berth\.dev failed: .*Unreachable$/mu)
+      assert.match(body, /^\[-\] cache slices\.berth\.dev failed: .*Unreachable in the namespace berth-system$/mu)
       assert.deepStrictEqual([alive.status, code], [200, 0])
       assert.notInclude(operator.output(), "hunter2")
     }).pipe(Effect.scoped)
@@ -132,7 +132,10 @@ describe("berth run", () => {
       )
       assert.match(invalid ?? "", /^berth: .* is not a valid kubeconfig: [^\n]*\n$/u)
       assert.match(context ?? "", /^berth: .* has no context named b: it has a\.\n$/u)
-      assert.match(port ?? "", /^berth: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/u)
+      assert.match(
+        port ?? "",
+        /^berth: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\): something else does; .* --listen\n$/u
+      )
       assert.match(
         times ?? "",
         /^berth: a lease duration of 15000 ms, a renew deadline of 15000 ms .* do not go together: /u

@@ -56,7 +56,7 @@ describe("berth sql", () => {
         const missing = yield* sql(["--file", `${file}.missing`])
 
         assert.deepInclude(read, { code: 0, stdout: "from the file\n" })
-        assert.deepInclude(missing, { code: 1, stderr: `berth: the file ${file}.missing cannot be read\n` })
+        assert.deepInclude(missing, { code: 2, stderr: `berth: the file ${file}.missing cannot be read\n` })
       })
     )
 
@@ -91,11 +91,11 @@ describe("berth sql", () => {
     )
 
     const failures: ReadonlyArray<readonly [string, number, RegExp, ReadonlyArray<string>, Record<string, string>]> = [
-      ["text that is no SQL", 1, /^berth: line 2: this ' is not closed\n$/u, ["-c", "select 1;\nselect '"], {}],
-      ["an assignment without =", 1, /^berth: --set takes name=value/u, ["--set", "hunter2", "-c", "select 1"], {}],
-      ["a variable that is not set", 1, /the variable NOWHERE is not set/u, ["--set-env", "a=NOWHERE", "-c", ""], {}],
-      ["both a file and a command", 1, /either --file or --command/u, ["-f", "x", "-c", "select 1"], {}],
-      ["no PGHOST", 2, /^berth: cannot connect: PGHOST is not set/u, ["-c", "select 1"], { PGHOST: "" }],
+      ["text that is no SQL", 2, /^berth: line 2: this ' is not closed\n$/u, ["-c", "select 1;\nselect '"], {}],
+      ["an assignment without =", 2, /^berth: --set takes name=value/u, ["--set", "hunter2", "-c", "select 1"], {}],
+      ["a variable that is not set", 2, /the variable NOWHERE is not set/u, ["--set-env", "a=NOWHERE", "-c", ""], {}],
+      ["both a file and a command", 2, /either --file or --command/u, ["-f", "x", "-c", "select 1"], {}],
+      ["no PGHOST", 1, /^berth: cannot connect: PGHOST is not set/u, ["-c", "select 1"], { PGHOST: "" }],
       ["a statement that fails", 3, /^berth: line 2: SQLSTATE 22012: division by zero\n$/u, ["-c", "\nselect 1/0"], {}]
     ]
     it.effect.each(failures)("exits for %s with %i, and quotes no value", ([, code, expected, args, env]) =>

@@ -22,6 +22,6 @@ export const command = Command.make("bootstrap-sql", givenShard.flags, (given) =
   givenShard.settings(given).pipe(
     Effect.flatMap(BootstrapSql.make),
     Effect.flatMap((sql) => CommandLine.print(sql.trimEnd())),
-    CommandLine.toExit("berth-db-provider", () => 2)
+    CommandLine.toExit("berth-db-provider")
   )
 ).pipe(Command.withDescription("Print the SQL that prepares a shard's server, for its administrator to read and run."))

@@ -5,7 +5,7 @@ import * as CommandLine from "@berth/kube/CommandLine"
 import type { ConnectionError } from "@berth/kube/ConnectionError"
 import type { KubeError } from "@berth/kube/KubeError"
 import * as Manifest from "@berth/kube/Manifest"
-import { Effect, Option, Redacted } from "effect"
+import { Data, Effect, Option, Redacted } from "effect"
 import { Flag } from "effect/cli"
 import { parse } from "yaml"
 import { place } from "../Configuration.ts"
@@ -70,18 +70,25 @@ const passwordGiven = Effect.fnUntraced(function* ({ passwordEnv, passwordFile }
   return Redacted.make(password)
 })
 
+/** The call is right, and what it means in the cluster is not. */
+export class ShardUnusable extends Data.TaggedError("ShardUnusable")<{ readonly problem: string }> {
+  override get message() {
+    return this.problem
+  }
+}
+
 /** The password of a Shard of the cluster. */
 export const passwordOf = Effect.fnUntraced(function* (
   { metadata, spec }: Shard,
   namespace: string
-): Effect.fn.Return<Redacted.Redacted, KubeError | CommandLine.UsageError, Client.Client> {
+): Effect.fn.Return<Redacted.Redacted, KubeError | ShardUnusable, Client.Client> {
   const { key, name } = spec.provisionerSecretRef
   const problem = `the Secret ${namespace}/${name}, which Shard ${metadata.name} names, is not there or has no key ${key}`
   const secret = yield* Client.Client.use((client) => client.get(Builtin.Secret, { name, namespace })).pipe(
-    Effect.catchTag("NotFound", () => Effect.fail(new CommandLine.UsageError({ problem })))
+    Effect.catchTag("NotFound", () => Effect.fail(new ShardUnusable({ problem })))
   )
   const password = providedPassword.of(secret, key)
-  return password === "" ? yield* new CommandLine.UsageError({ problem }) : Redacted.make(password)
+  return password === "" ? yield* new ShardUnusable({ problem }) : Redacted.make(password)
 })
 
 /** A Shard of the cluster. */
@@ -89,13 +96,13 @@ export const named = Effect.fnUntraced(function* (name: string) {
   const raw = yield* Client.Client.use((client) => client.get(Shard, { name }))
   return yield* Effect.mapError(
     Shard.decode(raw),
-    ({ message }) => new CommandLine.UsageError({ problem: `Shard ${name} cannot be read: ${message}` })
+    ({ message }) => new ShardUnusable({ problem: `Shard ${name} cannot be read: ${message}` })
   )
 })
 
 export const settings = Effect.fnUntraced(function* (
   given: Given
-): Effect.fn.Return<ShardServer.Settings, ConnectionError | KubeError | CommandLine.UsageError> {
+): Effect.fn.Return<ShardServer.Settings, ConnectionError | KubeError | CommandLine.UsageError | ShardUnusable> {
   const { file, namespace, shard } = given
   if (Option.isSome(file)) {
     if (Option.isSome(shard))

@@ -1,4 +1,5 @@
 /** What the driver throws, by meaning. */
+import * as CertificateProblem from "@berth/kube/CertificateProblem"
 import { DatabaseError } from "pg"
 import {
   ConnectionLost,
@@ -13,8 +14,13 @@ const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
 
 const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "")
 
-/** Of a name with several addresses every one was tried, and Node leaves the message empty. */
-const wordsOf = (error: Error): string => (error.message === "" ? codeOf(error) : error.message)
+/** Fields of a Shard, beside the host that was connected to. */
+const settings = {
+  authority: "put its authority into caBundle",
+  name: "say a host that is in it, or the sslmode verify-ca"
+}
+
+const wordsOf = (error: Error): string => CertificateProblem.explain(error, settings)
 
 /** A syntax error quotes the place where it was found, which may be a verifier. */
 const problemOf = (error: DatabaseError): string => (error.code === "42601" ? "syntax error" : error.message)

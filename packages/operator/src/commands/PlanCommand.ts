@@ -2,8 +2,8 @@
  * `berth plan`: says what would become of an environment, and changes nothing.
  *
  * **Guarantees**
- * - S34: nothing is written, and no secret is shown. The exit code is 0 where it could be done, 1 where it would be refused, and 2 where
- *   nobody could look.
+ * - S34: nothing is written, and no secret is shown. The exit code is 0 where it could be done, 1 where it would be refused, 2 where
+ *   the call or the manifests are wrong, and 3 where nobody could look.
  *
  * @since 0.1.0
  */
@@ -48,7 +48,7 @@ export const command = Command.make(
       yield* CommandLine.print(Plan.lines(steps).join("\n"))
       return steps.some(({ action }) => action === "refuse")
     },
-    CommandLine.toExit("berth", () => 2),
+    CommandLine.toExit("berth", () => 3),
     Effect.flatMap((isRefused) => (isRefused ? Effect.fail(refused) : Effect.void)),
     CommandLine.interruptedIsFailed
   )

@@ -2,8 +2,8 @@
  * `berth sql`: runs SQL from a file, an argument or standard input. See {@link Sql} for what it understands.
  *
  * **Guarantees**
- * - A failure's last words go to standard error and name the line and the SQLSTATE; the exit code is 1 for a wrong call or
- *   text, 2 where there is no connection, 3 where a statement failed, as psql's are, and 130 where a signal ended it.
+ * - A failure's last words go to standard error and name the line and the SQLSTATE; the exit code is 1 where there is
+ *   no connection, 2 for a wrong call or text, 3 where a statement failed, and 130 where a signal ended it.
  *
  * **Caveats**
  * - What `--set` is given can be read in the process list by everybody on the machine: secrets go through `--set-env`.
@@ -71,14 +71,14 @@ export const command = Command.make(
   )
 ).pipe(Command.withDescription("Run SQL from a script, connecting by the usual PG* variables."))
 
-/** As psql's. A function, since the command above is made before what stands below. */
+/** A function, since the command above is made before what stands below. */
 function exitCode(error: CommandLine.UsageError | Sql.SqlError): number {
   switch (error._tag) {
     case "UsageError":
     case "ScriptInvalid":
-      return 1
+      return CommandLine.usageCode
     case "ConnectFailed":
-      return 2
+      return 1
     case "StatementFailed":
       return 3
   }

@@ -4,20 +4,13 @@ import * as Manifest from "@berth/kube/Manifest"
 import { Environment } from "@berth/shared-components/Environment"
 import { EnvironmentTemplate } from "@berth/shared-components/EnvironmentTemplate"
 import type * as Plan from "@berth/shared-components/Plan"
-import { Data, Effect, Predicate } from "effect"
+import { Effect, Predicate } from "effect"
 import { parseAllDocuments } from "yaml"
 
-export class ManifestsInvalid extends Data.TaggedError("ManifestsInvalid")<{
-  readonly file: string
-  readonly problem: string
-}> {
-  override get message() {
-    return `${this.file}: ${this.problem}`
-  }
-}
+const refusing = (file: string) => (problem: string) => new CommandLine.UsageError({ problem: `${file}: ${problem}` })
 
 const documentsOf = Effect.fnUntraced(function* (file: string) {
-  const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
+  const invalid = refusing(file)
   const text = yield* CommandLine.read(file)
   const documents = parseAllDocuments(text)
   if (documents.some(({ errors }) => errors.length > 0)) return yield* invalid("is not YAML")
@@ -31,10 +24,8 @@ const isOf = (kind: typeof Environment | typeof EnvironmentTemplate) => (documen
   Predicate.isObject(document) && "kind" in document && document.kind === kind.kind
 
 /** `file` is a path, or `-` for standard input. */
-export const read = Effect.fnUntraced(function* (
-  file: string
-): Effect.fn.Return<Plan.Request, CommandLine.UsageError | ManifestsInvalid> {
-  const invalid = (problem: string) => new ManifestsInvalid({ file, problem })
+export const read = Effect.fnUntraced(function* (file: string): Effect.fn.Return<Plan.Request, CommandLine.UsageError> {
+  const invalid = refusing(file)
   const documents = yield* documentsOf(file)
   const [environment, ...others] = documents.filter(isOf(Environment))
   const templates = documents.filter(isOf(EnvironmentTemplate))

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import * as CertificateProblem from "@berth/kube/CertificateProblem"
 import { Data } from "effect"
 import type { ClientConfig } from "pg"
 
@@ -92,10 +93,14 @@ export const wantsOtherMode = (error: Error): boolean =>
 /** What `pg` says when the server asks for a password and there is none. */
 const passwordMissing = /client password must be a string/u
 
+const settings = {
+  authority: "set PGSSLROOTCERT to a file with its authority",
+  name: "set PGHOST to a name that is in it, or PGSSLMODE to verify-ca"
+}
+
 /** In the words of whoever wrote the script: what is to be mended is a variable. */
 export const problemOf = (error: Error): string => {
   if (passwordMissing.test(error.message)) return "the server asks for a password: set PGPASSWORD"
-  // Of a name with several addresses every one was tried, and Node leaves the message empty.
-  if (error.message !== "") return error.message
-  return "code" in error && typeof error.code === "string" ? error.code : "no reason was given"
+  const words = CertificateProblem.explain(error, settings)
+  return words === "" ? "no reason was given" : words
 }
