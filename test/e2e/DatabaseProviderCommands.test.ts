@@ -17,11 +17,19 @@ import { parseAllDocuments, stringify } from "yaml"
 import * as Provider from "./support/provider.ts"
 
 /** A manifest, and the file with the password of its provisioner. */
-const manifest = Effect.fnUntraced(function* (name: string, password: string) {
+const manifest = Effect.fnUntraced(function* (
+  name: string,
+  password: string,
+  endpoint: { readonly port?: number } = {}
+) {
   const folder = yield* LocalProcess.temporaryFolder("berth-commands")
   const { host, port } = yield* Postgres.Postgres
   const address = { host, port, sslmode: "disable" }
-  const spec = { primary: address, endpoint: address, provisionerSecretRef: { name, key: "password" } }
+  const spec = {
+    primary: address,
+    endpoint: { ...address, ...endpoint },
+    provisionerSecretRef: { name, key: "password" }
+  }
   const [file, passwordFile] = [join(folder, "shard.yaml"), join(folder, "password")]
   writeFileSync(file, stringify({ apiVersion: Shard.apiVersion, kind: "Shard", metadata: { name }, spec }))
   writeFileSync(passwordFile, `${password}\n`)
@@ -51,11 +59,13 @@ describe("The commands of the database provider", () => {
       // All of it is SQL or a comment.
       yield* postgres.query(lacking.stdout)
       const mended = yield* Provider.run("preflight", ...shard)
+      const behind = yield* Provider.run("preflight", ...(yield* manifest("shard-a", "hunter2", { port: 1 })))
 
       assert.deepStrictEqual(
-        [nobody, prepared, lacking, mended].map(({ code }) => code),
-        [1, 0, 1, 0]
+        [nobody, prepared, lacking, mended, behind].map(({ code }) => code),
+        [1, 0, 1, 0, 1]
       )
+      assert.match(behind.stdout, /^-- PROBLEM endpoint_unreachable: From here nobody gets to the endpoint .*:1 /mu)
       assert.match(nobody.stdout, /^-- PROBLEM login: .*SQLSTATE 28/mu)
       assert.match(prepared.stdout, /^-- 0 problems, 0 warnings: the shard can serve$/mu)
       assert.match(lacking.stdout, /^-- PROBLEM createdb: .*\nALTER ROLE "berth_provisioner" CREATEDB;$/mu)
@@ -66,7 +76,7 @@ describe("The commands of the database provider", () => {
     }).pipe(Effect.scoped, Effect.provide(Provider.stage))
   )
 
-  it.live("says in a sentence what it cannot do, and exits with 2", () =>
+  it.live("says in a sentence what it cannot do: with 2 where the call is wrong, and with 3 where it cannot look", () =>
     Effect.gen(function* () {
       const folder = yield* LocalProcess.temporaryFolder("berth-commands")
       const wrong = join(folder, "wrong.yaml")
@@ -80,23 +90,26 @@ describe("The commands of the database provider", () => {
         ["preflight", "--file", wrong, "--password-env", "HOME"],
         ["bootstrap-sql", "--file", join(folder, "missing")],
         ["inventory", "--from", "elsewhere"],
+        ["inventory", "--bogus"],
         ["inventory"]
       ]
       const ended = yield* Effect.forEach(runs, (args) => Provider.run(...args), { concurrency: 2 })
 
-      const sentences = [
-        /give --shard NAME, or --file FILE$/u,
-        /nowhere/u,
-        /127\.0\.0\.1:1: cannot connect: /u,
-        /wrong\.yaml is not the manifest of a Shard: /u,
-        /the file .*missing cannot be read$/u,
-        /--from and --reset-passwords go with --adopt$/u,
-        /shard-a: cannot connect: /u
+      const sentences: ReadonlyArray<readonly [number, RegExp]> = [
+        [2, /give --shard NAME, or --file FILE$/u],
+        [3, /nowhere/u],
+        [3, /127\.0\.0\.1:1: cannot connect: /u],
+        [2, /wrong\.yaml is not the manifest of a Shard: /u],
+        [2, /the file .*missing cannot be read$/u],
+        [2, /--from and --reset-passwords go with --adopt$/u],
+        [2, /--bogus.*; see berth-db-provider inventory --help$/u],
+        [3, /shard-a: cannot connect: /u]
       ]
       for (const [index, { code, stderr, stdout }] of ended.entries()) {
-        assert.match(stderr.trimEnd(), sentences[index] ?? /never/u)
+        const [expected, sentence] = sentences[index] ?? [0, /never/u]
+        assert.match(stderr.trimEnd(), sentence)
         assert.match(stderr, /^berth-db-provider: [^\n]*\n/u)
-        assert.deepStrictEqual([code, stdout], [2, ""], stderr)
+        assert.deepStrictEqual([code, stdout], [expected, ""], stderr)
       }
     }).pipe(Effect.scoped, Effect.provide(Provider.stage))
   )

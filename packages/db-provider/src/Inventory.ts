@@ -38,6 +38,8 @@ export interface Stock {
 export interface Recorded extends Registry.Tenant {
   /** Whether it should be closed. */
   readonly isClosed: boolean
+  /** Whether it is only there for its finalizer (`Consent.isHeld`), and that is to be told. Default false. */
+  readonly isHeld?: boolean | undefined
 }
 
 /**
@@ -45,6 +47,7 @@ export interface Recorded extends Registry.Tenant {
  *
  * **Details**
  * - `unrecorded`: a tenant of the registry whose record is not there: it can be adopted.
+ * - `held`: one whose record is being deleted, and nobody agreed that the tenant goes: it is let go, or adopted.
  * - `unregistered`: a database or role that is called like a tenant's, and is nobody's.
  * - `incomplete`: a tenant of the registry without its database or its role.
  * - `missing`: a record of a tenant that the shard knows nothing of.
@@ -54,7 +57,7 @@ export interface Recorded extends Registry.Tenant {
  * @since 0.1.0
  */
 export interface Difference {
-  readonly kind: "unrecorded" | "unregistered" | "incomplete" | "missing" | "open" | "closed"
+  readonly kind: "unrecorded" | "held" | "unregistered" | "incomplete" | "missing" | "open" | "closed"
   readonly name: string
   /** What the registry knows of it. */
   readonly entry: Option.Option<Registry.Entry>
@@ -128,9 +131,10 @@ const ofEntry = (
   const isClosed = Option.isSome(entry.closedAt)
   const kinds: ReadonlyArray<readonly [boolean, Difference["kind"]]> = [
     [record === undefined, "unrecorded"],
+    [record?.isHeld === true, "held"],
     [!isWhole, "incomplete"],
-    [record !== undefined && record.isClosed && !isClosed, "open"],
-    [record !== undefined && !record.isClosed && isClosed, "closed"]
+    [record?.isClosed === true && !isClosed, "open"],
+    [record?.isClosed === false && isClosed, "closed"]
   ]
   return kinds.flatMap(([applies, kind]) =>
     applies ? [{ kind, name: entry.databaseName, entry: Option.some(entry) }] : []

@@ -4,15 +4,17 @@
  * **Guarantees**
  * - D5: each missing privilege is named, with the SQL that grants it.
  * - A pooler that would look users up where it cannot is found before a tenant is (PoolerVerified).
+ * - D6: whether anybody answers behind the endpoint that tenants are told is asked by its own sslmode and certificates.
  *
  * **Caveats**
- * - What only a login shows, such as pg_hba.conf in front of tenants, is shown by the canary.
+ * - What only a tenant's login shows, such as its database behind the pooler, is shown by the canary.
  *
  * @since 0.1.0
  */
-import { Effect, Schema } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import * as BootstrapSql from "./BootstrapSql.ts"
-import type { Connection } from "./Connector.ts"
+import { type Connection, Connector } from "./Connector.ts"
+import * as Names from "./Names.ts"
 import type { PostgresError } from "./PostgresError.ts"
 import * as Registry from "./Registry.ts"
 import * as Requirements from "./Requirements.ts"
@@ -197,6 +199,62 @@ export const run = Effect.fn("Preflight.run")(function* (
       ...openFindings(settings, found)
     ]
   }
+})
+
+const endpointFinding = (id: string, message: string, severity: Finding["severity"] = "problem"): Finding => ({
+  severity,
+  id,
+  message,
+  sql: ""
+})
+
+const ofRefusal = ({ endpoint }: Settings, error: PostgresError): ReadonlyArray<Finding> => {
+  const { host, port, sslmode } = endpoint
+  const at = `the endpoint ${host}:${port} that tenants are told`
+  switch (error._tag) {
+    case "TlsRefused":
+      return [endpointFinding("endpoint_tls", `Nobody gets to ${at} by its sslmode ${sslmode}: ${error.problem}.`)]
+    case "LoginRefused":
+      // A stranger is not let in: there is somebody who refuses it. By pg_hba.conf whoever comes by this sslmode or from here may be meant.
+      return /pg_hba\.conf/u.test(error.problem)
+        ? [endpointFinding("endpoint_hba", `At ${at} pg_hba.conf may keep tenants out: ${error.problem}.`, "warning")]
+        : []
+    case "ConnectionLost":
+    case "StatementRefused":
+    case "Unreachable":
+      return [endpointFinding("endpoint_unreachable", `From here nobody gets to ${at}: ${error.problem}.`)]
+  }
+}
+
+/**
+ * Knocks at the endpoint that tenants are told, as somebody who is not there: the provisioner's password is not for a pooler.
+ *
+ * @category operations
+ * @since 0.1.0
+ */
+export const endpoint = Effect.fn("Preflight.endpoint")(function* (
+  settings: Settings
+): Effect.fn.Return<ReadonlyArray<Finding>, never, Connector> {
+  const { connect } = yield* Connector
+  const stranger = yield* Names.tenant
+  const password = Redacted.make(yield* Names.password)
+  const knocked = connect({
+    ...settings.endpoint,
+    user: stranger,
+    password,
+    database: stranger,
+    session: "tenant"
+  })
+  const { host, port } = settings.endpoint
+  return yield* Effect.match(Effect.scoped(knocked), {
+    onFailure: (error) => ofRefusal(settings, error),
+    onSuccess: () => [
+      endpointFinding(
+        "endpoint_open",
+        `The endpoint ${host}:${port} lets in a user that there is not, by any password.`
+      )
+    ]
+  })
 })
 
 /**

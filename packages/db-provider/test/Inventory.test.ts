@@ -7,7 +7,11 @@ import * as TenantClosing from "../src/TenantClosing.ts"
 import * as TenantCreation from "../src/TenantCreation.ts"
 import * as ShardBench from "./support/ShardBench.ts"
 
-const recorded = (tenant: Registry.Tenant, isClosed = false): Inventory.Recorded => ({ ...tenant, isClosed })
+const recorded = (tenant: Registry.Tenant, isClosed = false, isHeld = false): Inventory.Recorded => ({
+  ...tenant,
+  isClosed,
+  isHeld
+})
 
 const differences = Effect.fnUntraced(function* (records: ReadonlyArray<Inventory.Recorded>) {
   const { server } = yield* ShardBench.ShardBench
@@ -25,6 +29,7 @@ describe("Inventory", { timeout: 30_000 }, () => {
         const lost = yield* ShardBench.made(server)
         const reopened = yield* ShardBench.made(server)
         const halved = yield* ShardBench.made(server)
+        const held = yield* ShardBench.made(server)
         const [stranger, absent] = [yield* ShardBench.newTenant(), yield* ShardBench.newTenant()]
         yield* TenantClosing.close(server, closed.tenant)
         yield* postgres.query(`create role ${stranger.roleName}`)
@@ -35,6 +40,7 @@ describe("Inventory", { timeout: 30_000 }, () => {
           recorded(closed.tenant),
           recorded(reopened.tenant, true),
           recorded(halved.tenant),
+          recorded(held.tenant, false, true),
           recorded(absent)
         ])
 
@@ -45,11 +51,12 @@ describe("Inventory", { timeout: 30_000 }, () => {
             ["unrecorded", lost.name],
             ["open", reopened.name],
             ["incomplete", halved.name],
+            ["held", held.name],
             ["unregistered", stranger.roleName],
             ["missing", absent.databaseName]
           ]
         )
-        const all = [fits, lost].map(({ tenant }) => recorded(tenant))
+        const all = [fits, lost, held].map(({ tenant }) => recorded(tenant))
         const others = [recorded(closed.tenant, true), recorded(reopened.tenant)]
         assert.deepStrictEqual(yield* differences([...all, ...others, recorded(halved.tenant)]), [
           ["incomplete", halved.name],

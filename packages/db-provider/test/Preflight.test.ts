@@ -1,6 +1,8 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, Redacted } from "effect"
 import * as BootstrapSql from "../src/BootstrapSql.ts"
+import * as Connector from "../src/Connector.ts"
+import { ConnectionLost, LoginRefused, type PostgresError, TlsRefused, Unreachable } from "../src/PostgresError.ts"
 import * as Preflight from "../src/Preflight.ts"
 import * as Registry from "../src/Registry.ts"
 import * as Requirements from "../src/Requirements.ts"
@@ -15,6 +17,29 @@ const findings = Effect.fnUntraced(function* (changes: ShardBench.Changes) {
   const report = yield* Effect.flatMap(server.inDatabase("postgres"), (it) => Preflight.run(it, changed))
   return { report, ids: report.findings.map(({ id }) => id) }
 }, Effect.scoped)
+
+/** What is found behind the endpoint of the shard, and who knocked. */
+const knocked = Effect.fnUntraced(function* (answer: Effect.Effect<never, PostgresError> | undefined) {
+  const { settings } = yield* ShardBench.ShardBench
+  const targets: Array<Connector.Target> = []
+  const connection = { query: () => Effect.die("unused"), run: () => Effect.die("unused"), isUsable: () => true }
+  const connector = Layer.succeed(Connector.Connector, {
+    connect: (target) =>
+      Effect.suspend(() => {
+        targets.push(target)
+        return answer ?? Effect.succeed(connection)
+      })
+  })
+  const found = yield* Effect.provide(Preflight.endpoint(settings), connector)
+  return { found: found.map(({ id, severity }) => `${severity} ${id}`), targets, settings }
+})
+
+/** What is found behind another endpoint, by a real connection. */
+const behind = Effect.fnUntraced(function* (changes: Partial<Connector.Address>) {
+  const { settings } = yield* ShardBench.ShardBench
+  const endpoint = { ...settings.endpoint, ...changes }
+  return yield* Effect.provide(Preflight.endpoint({ ...settings, endpoint }), Connector.Connector.layer())
+})
 
 describe("Preflight", { timeout: 30_000 }, () => {
   layer(ShardBench.layer(), { timeout: 60_000, excludeTestServices: true })((it) => {
@@ -153,6 +178,46 @@ describe("Preflight", { timeout: 30_000 }, () => {
         yield* postgres.query(`alter database ${Registry.database} owner to berth_provisioner`)
 
         assert.deepStrictEqual(ids, ["registry_of_another"])
+      })
+    )
+
+    const answers: ReadonlyArray<readonly [string, PostgresError | undefined, Array<string>]> = [
+      ["refuses a stranger", new LoginRefused({ sqlState: "28P01", problem: "password authentication failed" }), []],
+      ["is a pooler that knows no such user", new LoginRefused({ sqlState: "08P01", problem: "no such user" }), []],
+      [
+        "has no line for it in pg_hba.conf",
+        new LoginRefused({ sqlState: "28000", problem: 'no pg_hba.conf entry for host "10.0.0.1"' }),
+        ["warning endpoint_hba"]
+      ],
+      ["is not there", new Unreachable({ problem: "ECONNREFUSED" }), ["problem endpoint_unreachable"]],
+      ["hangs up", new ConnectionLost({ problem: "ended" }), ["problem endpoint_unreachable"]],
+      ["has another certificate", new TlsRefused({ problem: "self-signed" }), ["problem endpoint_tls"]],
+      ["lets a stranger in", undefined, ["problem endpoint_open"]]
+    ]
+    it.effect.each(answers)("D6: of an endpoint that %s it says so before a tenant is there", ([, error, expected]) =>
+      Effect.gen(function* () {
+        const { found, settings, targets } = yield* knocked(error === undefined ? undefined : Effect.fail(error))
+
+        assert.deepStrictEqual(found, expected)
+        const [target] = targets
+        assert.deepInclude(target, { ...settings.endpoint, session: "tenant" })
+        // It may be anybody who answers there.
+        assert.match(target?.user ?? "", /^t_[a-z0-9]{20}$/u)
+        assert.notStrictEqual(Redacted.value(target?.password ?? settings.password), Redacted.value(settings.password))
+      })
+    )
+
+    it.effect("D6: an endpoint is knocked at by its own sslmode", () =>
+      Effect.gen(function* () {
+        const [well, noTls, nobody] = yield* Effect.all([
+          behind({}),
+          behind({ sslmode: "verify-full" }),
+          behind({ port: 1 })
+        ])
+
+        assert.deepStrictEqual(well, [])
+        assert.match(noTls[0]?.message ?? "", /^Nobody gets to the endpoint .* by its sslmode verify-full: .*SSL.*\.$/u)
+        assert.match(nobody[0]?.message ?? "", /^From here nobody gets to the endpoint .*:1 .*ECONNREFUSED.*\.$/u)
       })
     )
 

@@ -4,8 +4,8 @@
  * **Guarantees**
  * - D14: after records were lost, `--adopt` makes them anew from the shards' own registries; with `--from` it moves them here from
  *   another namespace. While their kind is being deleted it lets go of those that only their finalizer holds, so that the kind can be
- *   installed again. Without `--adopt` nothing is changed. The exit code is 0 where everything fits, 1 where something does not, and 2
- *   where nobody could look.
+ *   installed again. Without `--adopt` nothing is changed. The exit code is 0 where everything fits, 1 where something does not, 2
+ *   where the call is wrong, and 3 where nobody could look.
  *
  * @since 0.1.0
  */
@@ -74,13 +74,13 @@ export class ShardNotAsked extends Data.TaggedError("ShardNotAsked")<{
   }
 }
 
-/** A record of this shard, in this namespace, that is not only there for its finalizer. */
+/** A record of this shard, in this namespace. */
 const recordedOn = (shard: Shard, record: Kind.Object<typeof Database>): ReadonlyArray<Inventory.Recorded> => {
   const { metadata, spec } = record
-  if (spec.shardRef?.name !== shard.metadata.name || Consent.isHeld(record)) return []
+  if (spec.shardRef?.name !== shard.metadata.name) return []
   const { databaseName, externalId, roleName } = spec
   const tenant = { databaseName, roleName, externalId, consumer: spec.consumerRef.name, recordUid: metadata.uid }
-  return [{ ...tenant, isClosed: Consent.isGiven(record) }]
+  return [{ ...tenant, isClosed: Consent.isGiven(record), isHeld: Consent.isHeld(record) }]
 }
 
 const records = Effect.fnUntraced(function* (shard: Shard, namespace: string) {
@@ -95,6 +95,8 @@ const records = Effect.fnUntraced(function* (shard: Shard, namespace: string) {
 /** A server without a registry has no tenants. */
 const nothing: Inventory.Stock = { databases: new Set(), roles: new Set(), entries: [] }
 
+const adoptable: ReadonlySet<Inventory.Difference["kind"]> = new Set(["unrecorded", "held"])
+
 /** Adopts those that can be, in order, and says what became of each. */
 const adoptAll = Effect.fnUntraced(function* (
   given: Given,
@@ -103,7 +105,7 @@ const adoptAll = Effect.fnUntraced(function* (
   differences: ReadonlyArray<Inventory.Difference>,
   isLeaving: boolean
 ) {
-  const entries = differences.flatMap(({ entry, kind }) => (kind === "unrecorded" ? Option.toArray(entry) : []))
+  const entries = differences.flatMap(({ entry, kind }) => (adoptable.has(kind) ? Option.toArray(entry) : []))
   const consumers = new Map<string, Option.Option<Consumer>>()
   const consumerOf = Effect.fnUntraced(function* (name: string) {
     const known = consumers.get(name) ?? (yield* consumer(name))
@@ -197,7 +199,7 @@ const inventory = Effect.fn("InventoryCommand")(function* (given: Given) {
 const notAsked = ({ message }: ShardNotAsked) =>
   Effect.sync(() => {
     process.stderr.write(`berth-db-provider: ${message}\n`)
-    return 2
+    return 3
   })
 
 /**
@@ -210,7 +212,7 @@ export const command = Command.make("inventory", flags, ({ context, kubeconfig, 
   inventory(given).pipe(
     Effect.provide(Client.layerDetected({ context, kubeconfig })),
     Effect.provide(Connector.layer()),
-    CommandLine.toExit("berth-db-provider", () => 2),
+    CommandLine.toExit("berth-db-provider", () => 3),
     Effect.flatMap((code) => (code === 0 ? Effect.void : Effect.fail(new CommandLine.CommandFailed({ code })))),
     CommandLine.interruptedIsFailed
   )

@@ -3,7 +3,7 @@
  *
  * **Guarantees**
  * - D5: its output is SQL with comments, to be read and then run by an administrator. The exit code is 0 where the shard can serve, 1
- *   where it lacks something, and 2 where nobody could look.
+ *   where it lacks something, 2 where the call is wrong, and 3 where nobody could look.
  *
  * @since 0.1.0
  */
@@ -34,7 +34,8 @@ const failed = new CommandLine.CommandFailed({ code: 1 })
 const look = Effect.fnUntraced(function* (settings: ShardServer.Settings) {
   const server = yield* ShardServer.make(settings)
   const connection = yield* server.inDatabase(settings.primary.database)
-  return yield* Preflight.run(connection, settings)
+  const report = yield* Preflight.run(connection, settings)
+  return { ...report, findings: [...report.findings, ...(yield* Preflight.endpoint(settings))] }
 }, Effect.scoped)
 
 const preflight = Effect.fn("PreflightCommand")(function* (given: givenShard.Given) {
@@ -59,7 +60,7 @@ const preflight = Effect.fn("PreflightCommand")(function* (given: givenShard.Giv
  */
 export const command = Command.make("preflight", givenShard.flags, (given) =>
   preflight(given).pipe(
-    CommandLine.toExit("berth-db-provider", () => 2),
+    CommandLine.toExit("berth-db-provider", () => 3),
     Effect.flatMap((passes) => (passes ? Effect.void : Effect.fail(failed))),
     Effect.provide(Connector.layer()),
     CommandLine.interruptedIsFailed

@@ -1,7 +1,9 @@
 /** What `inventory` prints: a line for each shard, and one for each thing that does not fit. */
 import { DateTime, Option } from "effect"
 import type { Outcome } from "../Adoption.ts"
+import * as Consent from "../Consent.ts"
 import type { Difference, Recorded, Stock } from "../Inventory.ts"
+import * as Names from "../Names.ts"
 import type { Entry } from "../Registry.ts"
 
 interface Look {
@@ -10,7 +12,7 @@ interface Look {
   readonly differences: ReadonlyArray<Difference>
 }
 
-const meaning: Record<Difference["kind"], string> = {
+const meaning: Record<Exclude<Difference["kind"], "held">, string> = {
   unrecorded: "has no record: --adopt makes one",
   unregistered: "is called like a tenant's, and is nobody's",
   incomplete: "lacks its database or its role",
@@ -24,8 +26,17 @@ const whose = ({ closedAt, consumer, externalId }: Entry): string => {
   return ` (${consumer}/${externalId}${since})`
 }
 
+/** All that a person needs to do either. */
+const held = ({ consumer, externalId, recordUid }: Entry): string =>
+  `is held: somebody deleted its record ${Names.record(consumer, externalId)}, and not its consumer; it is served on. ` +
+  `A DELETE by the API lets it go, or the annotation ${Consent.releaseAnnotation}=${recordUid} on the record; ` +
+  "--adopt, while no provider runs, keeps it by a new record"
+
 const line = ({ entry, kind, name }: Difference): string =>
-  `  ${name}${Option.match(entry, { onNone: () => "", onSome: whose })} ${meaning[kind]}`
+  Option.match(entry, {
+    onNone: () => `  ${name} ${kind === "held" ? "is held" : meaning[kind]}`,
+    onSome: (of) => `  ${name}${whose(of)} ${kind === "held" ? held(of) : meaning[kind]}`
+  })
 
 export const ofShard = (shard: string, { differences, recorded, stock }: Look): string =>
   [
