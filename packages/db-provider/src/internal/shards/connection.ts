@@ -36,7 +36,7 @@ const unreachable = (problem: string, parameters: Parameters, details: Details):
     return Reasons.no_answer(parameters, details)
   }
   if (/^SQLSTATE 53300\b/u.test(problem)) return Reasons.too_many_connections({ shard }, details)
-  if (/^SQLSTATE 57P/u.test(problem)) return Reasons.not_serving({ shard }, details)
+  if (problem.startsWith("SQLSTATE 57P")) return Reasons.not_serving({ shard }, details)
 }
 
 const noTls = /does not support SSL connections/u
