@@ -33,11 +33,10 @@ import * as Caches from "@berth/kube/Caches"
 import type * as Client from "@berth/kube/Client"
 import * as Conditions from "@berth/kube/Conditions"
 import * as Controller from "@berth/kube/Controller"
-import type { Change } from "@berth/kube/Change"
 import type { Finalizer } from "@berth/kube/Finalizers"
 import type * as KubeError from "@berth/kube/KubeError"
 import * as Kind from "@berth/kube/Kind"
-import type { KubeObject, Ref } from "@berth/kube/KubeObject"
+import type { Ref } from "@berth/kube/KubeObject"
 import type { ResourceType } from "@berth/kube/ResourceType"
 import * as Requeue from "@berth/kube/Requeue"
 import * as Watch from "@berth/kube/Watch"
@@ -46,9 +45,9 @@ import type * as Disposition from "./Disposition.ts"
 import * as bookkeeping from "./internal/bookkeeping.ts"
 import * as inputs from "./internal/inputs.ts"
 import * as owned from "./internal/owned.ts"
+import * as news from "./internal/news.ts"
 import * as internal from "./internal/passes.ts"
 import type { ManagedObject, ManagedStatus } from "./internal/status.ts"
-import * as KubeFailure from "./KubeFailure.ts"
 import type { Provisioner } from "./Provisioner.ts"
 
 /**
@@ -195,58 +194,7 @@ export interface Options<O extends ManagedObject, D, I extends string, R1, R2, R
   readonly resync?: Duration.Input | undefined
 }
 
-/**
- * Reads an object that the user is expected to provide, such as a Secret that the spec names, and declares it as an input of
- * this pass: the object is served again when the input changes, unless the pass ends in Terminal alone. UserActionRequired remembers
- * its inputs in status, so that also a change that comes while the program does not run is noticed.
- *
- * **Details**: reads from the API server. None: there is no such object; its creation counts as a change. For the change to be
- * noticed at once, the kind has to be among the manager's `inputs`; otherwise it is noticed at the next restart, and the log says so.
- *
- * **Errors**: those of `KubeFailure`; never for an object that is not there.
- *
- * **Caveats**: only what is read on the manager's own cluster is declared. Outside of a manager this only reads.
- *
- * **Example** (Wait for a Secret that somebody has to write)
- * ```ts
- * import * as Builtin from "@berth/kube/Builtin"
- * import * as Kind from "@berth/kube/Kind"
- * import * as Disposition from "@berth/provisioners/Disposition"
- * import * as Manager from "@berth/provisioners/Manager"
- * import * as Provisioner from "@berth/provisioners/Provisioner"
- * import { Effect, Option, Schema } from "effect"
- *
- * const Reasons = Disposition.vocabulary("mailbox", {
- *   no_password: Disposition.userActionRequired("The Secret with the password is missing.")
- * })
- * const Mailbox = Kind.make({
- *   group: "example.com", version: "v1", kind: "Mailbox", scope: "Namespaced",
- *   spec: Schema.Struct({ secretName: Kind.Text(1, 253) }),
- *   status: Schema.Struct(Manager.statusFields)
- * })
- *
- * export const mailboxes = Manager.make({
- *   kind: Mailbox,
- *   inputs: [Builtin.Secret],
- *   provisioner: ({ metadata, spec }) =>
- *     Provisioner.make("mailbox", {
- *       provision: Effect.gen(function*() {
- *         const password = yield* Manager.input(Builtin.Secret, { name: spec.secretName, namespace: metadata.namespace })
- *         if (Option.isNone(password)) return yield* Reasons.no_password()
- *       }),
- *       deprovision: Effect.void
- *     })
- * })
- * ```
- *
- * @category inputs
- * @since 0.1.0
- */
-export const input = <O extends KubeObject>(
-  type: ResourceType<O>,
-  ref: Ref
-): Effect.Effect<Option.Option<O>, Disposition.ProvisionError, Client.Client> =>
-  KubeFailure.classified(inputs.read(type, ref))
+export { input } from "./internal/inputs.ts"
 
 const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, R5>(
   options: Options<O, D, I, R1, R2, R3, R4>,
@@ -262,7 +210,7 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
       const tree = provisioner(object)
       return Effect.isEffect(tree) ? tree : Effect.succeed(tree)
     },
-    finalizer: finalizerOf(options),
+    finalizer: news.finalizerOf(options),
     announces: options.announces ?? true,
     pausedAnnotation: options.pausedAnnotation ?? pausedAnnotation,
     own: (object, outcome) => {
@@ -277,29 +225,6 @@ const passesOf = <O extends ManagedObject, D, I extends string, R1, R2, R3, R4, 
   }
   return internal.make(plan)
 }
-
-/**
- * As `Watch.desired`, but for the finalizer: that this manager adds its own is no news, that somebody took it away is.
- */
-const isNews =
-  (finalizer: string | undefined) =>
-  (change: Change<KubeObject>): boolean => {
-    const { object, previous } = change
-    if (previous === undefined || finalizer === undefined) return Watch.desired(change)
-    const { finalizers = [] } = object.metadata
-    const isLost = !finalizers.includes(finalizer) && (previous.metadata.finalizers ?? []).includes(finalizer)
-    return (
-      isLost || Watch.desired({ ...change, previous: { ...previous, metadata: { ...previous.metadata, finalizers } } })
-    )
-  }
-
-const finalizerOf = ({
-  finalizer,
-  kind
-}: {
-  readonly finalizer?: Finalizer | false | undefined
-  readonly kind: ResourceType
-}): Finalizer | undefined => (finalizer === false ? undefined : (finalizer ?? `berth.dev/${kind.plural}`))
 
 const requeue = (next: internal.Next): Requeue.Requeue =>
   Option.match(next, { onNone: () => Requeue.none, onSome: Requeue.after })
@@ -414,7 +339,11 @@ export const make = <O extends ManagedObject, D, R1, I extends string = never, R
   ]
   return Controller.make({
     name: options.kind.plural,
-    watches: [Watch.on(definition, { when: isNews(finalizerOf(options)) }), ...wakers, ...(options.watches ?? [])],
+    watches: [
+      Watch.on(definition, { when: news.isNews(news.finalizerOf(options)) }),
+      ...wakers,
+      ...(options.watches ?? [])
+    ],
     reconcile: (ref) => Effect.map(pass(ref), requeue),
     concurrency: options.concurrency,
     deadline: options.deadline,

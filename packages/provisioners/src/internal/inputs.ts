@@ -6,6 +6,8 @@ import * as KubeObject from "@berth/kube/KubeObject"
 import * as ResourceType from "@berth/kube/ResourceType"
 import * as Watch from "@berth/kube/Watch"
 import { Context, Effect, Option } from "effect"
+import type * as Disposition from "../Disposition.ts"
+import * as KubeFailure from "../KubeFailure.ts"
 import type { Input } from "./bookkeeping.ts"
 import * as sharedCaches from "./sharedCaches.ts"
 
@@ -52,6 +54,58 @@ export const read = Effect.fnUntraced(function* <O extends KubeObject.KubeObject
   }
   return found
 })
+
+/**
+ * Reads an object that the user is expected to provide, such as a Secret that the spec names, and declares it as an input of
+ * this pass: the object is served again when the input changes, unless the pass ends in Terminal alone. UserActionRequired remembers
+ * its inputs in status, so that also a change that comes while the program does not run is noticed.
+ *
+ * **Details**: reads from the API server. None: there is no such object; its creation counts as a change. For the change to be
+ * noticed at once, the kind has to be among the manager's `inputs`; otherwise it is noticed at the next restart, and the log says so.
+ *
+ * **Errors**: those of `KubeFailure`; never for an object that is not there.
+ *
+ * **Caveats**: only what is read on the manager's own cluster is declared. Outside of a manager this only reads.
+ *
+ * **Example** (Wait for a Secret that somebody has to write)
+ * ```ts
+ * import * as Builtin from "@berth/kube/Builtin"
+ * import * as Kind from "@berth/kube/Kind"
+ * import * as Disposition from "@berth/provisioners/Disposition"
+ * import * as Manager from "@berth/provisioners/Manager"
+ * import * as Provisioner from "@berth/provisioners/Provisioner"
+ * import { Effect, Option, Schema } from "effect"
+ *
+ * const Reasons = Disposition.vocabulary("mailbox", {
+ *   no_password: Disposition.userActionRequired("The Secret with the password is missing.")
+ * })
+ * const Mailbox = Kind.make({
+ *   group: "example.com", version: "v1", kind: "Mailbox", scope: "Namespaced",
+ *   spec: Schema.Struct({ secretName: Kind.Text(1, 253) }),
+ *   status: Schema.Struct(Manager.statusFields)
+ * })
+ *
+ * export const mailboxes = Manager.make({
+ *   kind: Mailbox,
+ *   inputs: [Builtin.Secret],
+ *   provisioner: ({ metadata, spec }) =>
+ *     Provisioner.make("mailbox", {
+ *       provision: Effect.gen(function*() {
+ *         const password = yield* Manager.input(Builtin.Secret, { name: spec.secretName, namespace: metadata.namespace })
+ *         if (Option.isNone(password)) return yield* Reasons.no_password()
+ *       }),
+ *       deprovision: Effect.void
+ *     })
+ * })
+ * ```
+ *
+ * @category inputs
+ * @since 0.1.0
+ */
+export const input = <O extends KubeObject.KubeObject>(
+  type: ResourceType.ResourceType<O>,
+  ref: KubeObject.Ref
+): Effect.Effect<Option.Option<O>, Disposition.ProvisionError, Client.Client> => KubeFailure.classified(read(type, ref))
 
 const typeOf = ({ apiVersion, kind, namespace, resource }: Input): ResourceType.ResourceType => {
   const slash = apiVersion.indexOf("/")
