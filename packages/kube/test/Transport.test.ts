@@ -163,6 +163,24 @@ describe("Transport", () => {
     })
   )
 
+  it.effect(
+    "K2: a token file that is empty while it is written is waited out, and nothing is asked without a token",
+    () =>
+      Effect.gen(function* () {
+        const file = join(yield* folder, "token")
+        writeFileSync(file, "\n")
+        const server = yield* serve(() => ({}))
+        const { read } = yield* open({ server: server.url, token: { file } })
+
+        const error = yield* Effect.flip(read())
+        writeFileSync(file, "whole\n")
+        yield* read()
+
+        assert.deepInclude(error, { _tag: "Unreachable" })
+        assert.deepStrictEqual(server.received.map(token), ["Bearer whole"])
+      })
+  )
+
   it.effect("K2: a token file that changed early is read as soon as the server refuses the old token", () =>
     Effect.gen(function* () {
       const file = join(yield* folder, "token")

@@ -83,7 +83,15 @@ const prove = Effect.fnUntraced(function* (
   provider: ReturnType<typeof AuthProvider.make> | undefined
 ): Effect.fn.Return<Proof, CredentialsUnavailable> {
   const token = yield* readMaterial(connection.token)
-  if (token !== undefined) return { authorization: Redacted.make(`Bearer ${token.trim()}`) }
+  if (token !== undefined) {
+    if (token.trim() === "") {
+      // Whoever writes the file is not done yet; a request without a token would be somebody else's.
+      const { token: material } = connection
+      const source = material === undefined || Redacted.isRedacted(material) ? "the token" : material.file
+      return yield* new CredentialsUnavailable({ source, problem: "it is empty" })
+    }
+    return { authorization: Redacted.make(`Bearer ${token.trim()}`) }
+  }
   if (connection.basic !== undefined) {
     const pair = `${connection.basic.username}:${Redacted.value(connection.basic.password)}`
     return { authorization: Redacted.make(`Basic ${Buffer.from(pair, "utf8").toString("base64")}`) }
