@@ -131,6 +131,7 @@ describe.skipIf(helm === undefined)("The guides of the database provider", () =>
         const asTenant = { user: connection.user, password: connection.password, database: connection.database }
         const still = yield* first.query("SELECT text FROM greetings", [], asTenant)
         const held = yield* read("recover", first, ({ heading }) => heading === "A record that is held")
+        const letGo = yield* read("recover", first, ({ heading }) => heading === "A tenant that is let go")
         yield* read("recover", first, ({ heading }) => heading === "Records that were lost")
         const said = yield* read("api", first)
         const uses = yield* read("rotate-token", first)
@@ -148,6 +149,7 @@ describe.skipIf(helm === undefined)("The guides of the database provider", () =>
         assert.include(recovered, "hello")
         assert.deepStrictEqual(still, [{ text: "hello" }])
         assert.include(held, "adopted")
+        assert.include(letGo, "hello")
         assert.include(said, '"phase":"SoftDeleted"')
         assert.deepStrictEqual(statuses, ["401", "200"])
         assert.match(uses, /^next \d{4}-\d\d-\d\dT/mu)
