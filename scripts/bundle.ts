@@ -33,8 +33,8 @@ const programs: ReadonlyArray<{
       ...running("berth"),
       [["--help"], 0, /^ {2}sql /mu],
       [["crds"], 0, /^ {2}name: slices\.berth\.dev$/mu],
-      [["sql", "--command", "select '"], 1, /^berth: line 1: this ' is not closed$/mu],
-      [["sql", "--command", "select 1"], 2, /^berth: cannot connect: .*ECONNREFUSED/mu]
+      [["sql", "--command", "select '"], 2, /^berth: line 1: this ' is not closed$/mu],
+      [["sql", "--command", "select 1"], 1, /^berth: cannot connect: .*ECONNREFUSED/mu]
     ]
   },
   {
@@ -51,10 +51,10 @@ const programs: ReadonlyArray<{
       ],
       [
         ["preflight", "--file", "shard", "--password-env", "PGPASSWORD"],
-        2,
+        3,
         /^berth-db-provider: 127\.0\.0\.1:1: cannot connect/mu
       ],
-      [["inventory", "--kubeconfig", "missing"], 2, /^berth-db-provider: There is no kubeconfig at missing/mu]
+      [["inventory", "--kubeconfig", "missing"], 3, /^berth-db-provider: There is no kubeconfig at missing/mu]
     ]
   }
 ]
