@@ -4,7 +4,10 @@ import { defineConfig } from "vitest/config"
 /** Packages are tested from their sources, without a build. */
 const conditions = ["@berth/source"]
 
-/** `npm test`: everything that is fast and needs nothing but this machine. The database provider has `npm run test:postgres`. */
+/**
+ * `npm test`: everything that is fast and needs nothing but this machine. The database provider and its servers have
+ * `npm run test:postgres`, whole programs `npm run test:e2e`, and whatever dies after each of its writes `npm run test:crash`.
+ */
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -20,6 +23,7 @@ export default defineConfig({
       "packages/!(db-provider)/test/**/*.test.ts",
       "examples/*/test/**/*.test.ts",
       "test/{docs,conformance}/**/*.test.ts"
-    ]
+    ],
+    exclude: ["packages/*/test/e2e/**", "packages/*/test/?*Crash.test.ts", "packages/testing/test/Postgres.test.ts"]
   }
 })

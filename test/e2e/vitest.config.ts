@@ -6,7 +6,8 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ["test/e2e/**/*.test.ts", "packages/db-provider/test/ApiFuzz.test.ts"],
+    include: ["{packages/*/test,test}/e2e/**/*.test.ts", "packages/db-provider/test/ApiFuzz.test.ts"],
+    exclude: [],
     env: { BERTH_FUZZ_COUNT: "10000" },
     globalSetup: ["test/e2e/setup.ts"],
     testTimeout: 300_000,

@@ -6,7 +6,8 @@ export default defineConfig({
   ...base,
   test: {
     ...base.test,
-    include: ["packages/db-provider/test/**/*.test.ts"],
+    include: ["packages/db-provider/test/**/*.test.ts", "packages/testing/test/Postgres.test.ts"],
+    exclude: [],
     // A mocked module needs sources that nobody has loaded yet, and the bench of shards says how long its hooks may take.
     isolate: true
   }

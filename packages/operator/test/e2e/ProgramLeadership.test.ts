@@ -5,7 +5,7 @@ import * as Await from "@berth/testing/Await"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Duration, Effect, Fiber, Schedule } from "effect"
-import * as Operator from "./support/operator.ts"
+import * as Operator from "../support/operator.ts"
 
 // Each test starts two processes, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 60_000 })

@@ -40,7 +40,7 @@ import { parse, stringify } from "yaml"
 import * as berth from "../../packages/operator/test/support/berth.ts"
 import * as Collector from "../../packages/operator/test/support/collector.ts"
 import * as Markdown from "../support/markdown.ts"
-import * as Vocabularies from "./support/vocabularies.ts"
+import * as Vocabularies from "../docs/support/vocabularies.ts"
 
 const operatorGuide = "docs/guides/operator.md"
 const providersGuide = "docs/guides/providers.md"

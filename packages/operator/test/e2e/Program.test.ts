@@ -7,8 +7,8 @@ import { assert, describe, it, vi } from "@effect/vitest"
 import { Duration, Effect, Schedule } from "effect"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
-import * as berth from "./support/berth.ts"
-import * as Operator from "./support/operator.ts"
+import * as berth from "../support/berth.ts"
+import * as Operator from "../support/operator.ts"
 
 // Each test starts a process, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 60_000 })

@@ -6,8 +6,8 @@ import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
 import { parseAllDocuments } from "yaml"
-import * as Crds from "../src/Crds.ts"
-import * as berth from "./support/berth.ts"
+import * as Crds from "../../src/Crds.ts"
+import * as berth from "../support/berth.ts"
 
 // It starts processes, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 30_000 })

@@ -4,9 +4,9 @@ import { Environment } from "@berth/shared-components/Environment"
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, it, vi } from "@effect/vitest"
 import { Effect } from "effect"
-import * as berth from "./support/berth.ts"
-import * as Collector from "./support/collector.ts"
-import * as Operator from "./support/operator.ts"
+import * as berth from "../support/berth.ts"
+import * as Collector from "../support/collector.ts"
+import * as Operator from "../support/operator.ts"
 
 // Each test starts a process, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 60_000 })

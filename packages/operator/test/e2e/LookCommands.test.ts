@@ -5,8 +5,8 @@ import { SharedComponentProvider } from "@berth/shared-components/SharedComponen
 import * as Cluster from "@berth/testing/Cluster"
 import { assert, describe, layer, vi } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import * as berth from "./support/berth.ts"
-import * as operator from "./support/operator.ts"
+import * as berth from "../support/berth.ts"
+import * as operator from "../support/operator.ts"
 
 // It starts processes, which a busy machine has to wait for.
 vi.setConfig({ testTimeout: 60_000 })

@@ -4,7 +4,7 @@ import * as LocalProcess from "@berth/testing/LocalProcess"
 import * as Postgres from "@berth/testing/Postgres"
 import { assert, describe, layer, vi } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import * as berth from "./support/berth.ts"
+import * as berth from "../support/berth.ts"
 
 const server = Effect.map(Postgres.Postgres, ({ host, port, provisioner }) => ({
   PGHOST: host,
