@@ -1,22 +1,23 @@
 /** How a package's program is bundled. */
 import { writeFileSync } from "node:fs"
-import { defineConfig } from "tsup"
+import { join } from "node:path"
+import { defineConfig, type Options } from "tsup"
+import { builtins } from "./builtins.ts"
 
-const outDir = "dist/program"
-
-/** The program in one folder, with all that it needs: an image has it and Node, and no node_modules. */
-export const program = (name: string) =>
-  defineConfig({
-    entry: { [name]: "src/main.ts" },
+/** A program in one folder, with all that it needs: an image has it and Node, and no node_modules. */
+export const bundled = (entry: Readonly<Record<string, string>>, outDir: string) =>
+  ({
+    entry,
     outDir,
     format: "esm",
     target: "node22",
     platform: "node",
     splitting: true,
-    clean: true,
     sourcemap: false,
     noExternal: [/.*/],
-    esbuildOptions(options) {
+    removeNodeProtocol: false,
+    esbuildPlugins: [builtins],
+    esbuildOptions: (options) => {
       // Beside `import` or `require`, which esbuild adds as each place needs it.
       options.conditions = ["@berth/source", "node"]
     },
@@ -25,5 +26,9 @@ export const program = (name: string) =>
       js: 'import { createRequire as berthRequire } from "node:module"; const require = berthRequire(import.meta.url);'
     },
     // Wherever the folder is copied to, Node need not find out that these are modules.
-    onSuccess: async () => writeFileSync(`${outDir}/package.json`, '{ "type": "module" }\n')
-  })
+    onSuccess: async () => writeFileSync(join(outDir, "package.json"), '{ "type": "module" }\n')
+  }) satisfies Options
+
+/** The configuration of a package. */
+export const program = (name: string) =>
+  defineConfig({ ...bundled({ [name]: "src/main.ts" }, "dist/program"), clean: true })
