@@ -11,6 +11,8 @@ const conditions = ["@berth/source"]
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
+  // What sets a run up is not loaded as tests are.
+  environments: { __vitest__: { resolve: { conditions } } },
   test: {
     // Files share a worker, which loads Effect and the sources once. So whatever a test changes of its process it puts
     // back, and `vi.setConfig` and hooks for a file stand in the file: what it imports may have been loaded by another one.
