@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: Berth's runtime against controller-runtime, and its database provider against the same work by hand, on a real API
- * server of this machine.
+ * server of this machine; and what passes over provisioners cost.
  * `npm run bench -- [NAME…] [--out FILE] [--small]` runs only those named; `--small` is for work on the benchmarks themselves.
  */
 import { execFileSync } from "node:child_process"
@@ -25,6 +25,7 @@ import { reconcile } from "./benchmarks/reconcile.ts"
 import { reconnect } from "./benchmarks/reconnect.ts"
 import { scale } from "./benchmarks/scale.ts"
 import { start } from "./benchmarks/start.ts"
+import { tree } from "./benchmarks/tree.ts"
 import { definition, Widget } from "./programs/widget.ts"
 import type { Benchmark } from "./support/bench.ts"
 import * as Peers from "./support/peers.ts"
@@ -39,6 +40,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   reconnect,
   cache,
   scale,
+  tree,
   provision,
   records
 }
