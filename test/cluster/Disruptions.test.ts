@@ -186,7 +186,7 @@ described("On a control plane", () => {
         yield* cache.synced
 
         assert.strictEqual(refused._tag, "Unauthorized")
-        assert.strictEqual(Option.getOrThrow(problem).why, "Unauthorized")
+        assert.strictEqual(Option.getOrThrow(problem).why, `Unauthorized in the namespace ${namespace}`)
         assert.isTrue(Option.isNone((yield* cache.status).problem))
       }).pipe(Effect.scoped)
     )

@@ -164,7 +164,7 @@ describe.skipIf(candidate === undefined)("On a real API server", () => {
       yield* Accounts.allow(reader, [configMaps("get", "list", "watch")])
       yield* Deferred.await(reconciled)
 
-      assert.match(problem, /^cannot (?:list|watch) configmaps: Forbidden$/u)
+      assert.match(problem, /^cannot (?:list|watch) configmaps: Forbidden in the namespace \S+$/u)
       assert.include(logged.join("\n"), problem)
       assert.isAbove(counted, 0)
       assert.deepStrictEqual(yield* problems, [])
