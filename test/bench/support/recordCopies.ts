@@ -89,5 +89,6 @@ export const make = Effect.fnUntraced(function* (
   yield* statusApart(true)
   const name = Names.record(of.consumer, idOf(first))
   const same = client.patch(Database, { name, namespace }, { type: "merge", patch: {} }, { subresource: "status" })
-  yield* Effect.retry(same, { schedule: look, while: ({ _tag }) => _tag === "NotFound" })
+  // It breaks connections, too, when it begins to serve another definition.
+  yield* Effect.retry(same, { schedule: look, while: ({ _tag }) => _tag === "NotFound" || _tag === "Unreachable" })
 })
