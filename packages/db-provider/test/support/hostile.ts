@@ -111,7 +111,7 @@ const keys = [
 const nested = ["[".repeat(8_000), '{"labels":'.repeat(1_000), `${"[".repeat(5_000)}${"]".repeat(5_000)}`]
 const texts = ["", "{", "}", "null", "0", '"a"', "NaN", "{}{}", "\ufeff{}", '{"labels":{"a":"\\ud800"}}', "\u0000"]
 /** Each of them is several packets. */
-const largeTexts = [tooLong, ...nested]
+const largeTexts = [tooLong, JSON.stringify(tooLong), ...nested]
 
 const lines = [
   "GET / HTTP/1.1\r\n",
@@ -174,7 +174,7 @@ export const make = (seed: number, token: string) => {
     return Object.fromEntries(Array.from({ length: below(5) }, () => [one(keys), value(depth - 1)]))
   }
   const body = (): unknown => {
-    if (chance(2)) return one(largeTexts)
+    if (chance(6)) return one(largeTexts)
     if (chance(30)) return one(texts)
     if (chance(40)) return { labels: { a: one(["b", "c"]) } }
     return { [one(keys)]: value(3), [one(keys)]: value(3) }
