@@ -28,6 +28,7 @@ import * as shared from "./internal/consumers/shared.ts"
 import * as ledgers from "./internal/ledgers.ts"
 import * as rounds from "./internal/rounds.ts"
 import { namesOf, ofName } from "./internal/shown.ts"
+import { isDigest } from "./internal/tokenDigest.ts"
 import * as Ledger from "./Ledger.ts"
 import * as Placement from "./Placement.ts"
 import { type RawDatabase, Records } from "./Records.ts"
@@ -148,7 +149,7 @@ const serve = Effect.fnUntraced(function* (consumer: Consumer, memory: Memory): 
 type Token = Consumer["spec"]["tokens"][number]
 
 const noted = ({ metadata }: Consumer, all: ReadonlyArray<shared.Read>, { concerned, tokens }: Memory) => {
-  const digests = all.flatMap(({ digest }) => (digest !== undefined && shared.isDigest(digest) ? [digest] : []))
+  const digests = all.flatMap(({ digest }) => (digest !== undefined && isDigest(digest) ? [digest] : []))
   const refs = tokens.note(metadata.name, digests).map((name) => ({ name }))
   return Queue.offerAll(concerned, refs)
 }
@@ -160,7 +161,7 @@ const checkToken = Effect.fnUntraced(function* ({
   const { key, name: secret } = token.sha256SecretRef
   const parameters = { token: token.name, secret, key: ofName(key) }
   if (digest === undefined) return yield* Reasons.token_missing(parameters)
-  if (!shared.isDigest(digest)) return yield* Reasons.token_unusable(parameters)
+  if (!isDigest(digest)) return yield* Reasons.token_unusable(parameters)
 })
 
 const checkShared = Effect.fnUntraced(function* (

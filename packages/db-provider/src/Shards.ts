@@ -107,7 +107,7 @@ export const options = (records: Records["Service"]) => {
     finalizer,
     provisioner: (shard: Shard) =>
       Provisioner.make("shard", {
-        provision: Effect.suspend(() => serve(shard, memories.of(memory, shard.metadata.uid), memory)),
+        provision: Effect.suspend(() => serve(shard, memory)),
         deprovision: Effect.suspend(() => letGo(shard, memory))
       }),
     status: ({ metadata, status }: Shard) =>
@@ -156,10 +156,11 @@ const changesCounts = ({ _tag, object, previous }: Change<RawDatabase>): boolean
 
 // --- Serving
 
-const serve = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory, all: memories.Memory): Step {
+const serve = Effect.fnUntraced(function* (shard: Shard, all: memories.Memory): Step {
+  const memory = memories.of(all, shard.metadata.uid)
   yield* tend(shard, memory)
   if (!(yield* isDue(shard, memory))) return
-  const { failure, server } = yield* check(shard, memory, all)
+  const { failure, server } = yield* check(shard, all)
   if (server !== undefined) yield* inventory.taken(server, shard, memory)
   if (failure !== undefined) return yield* failure
   memory.well = { generation: shard.metadata.generation, atMs: yield* Clock.currentTimeMillis }
@@ -176,8 +177,8 @@ const isDue = Effect.fnUntraced(function* ({ metadata }: Shard, memory: memories
   return false
 })
 
-const check = Effect.fnUntraced(function* (shard: Shard, memory: memories.ShardMemory, all: memories.Memory) {
-  const checked = yield* checks.run(shard, memory, all)
+const check = Effect.fnUntraced(function* (shard: Shard, all: memories.Memory) {
+  const checked = yield* checks.run(shard, all)
   yield* KubeFailure.classified(Conditions.apply(Shard, shard, checked.conditions, fieldManager))
   return checked
 })
@@ -197,7 +198,7 @@ const letGo = Effect.fnUntraced(function* (shard: Shard, memory: memories.Memory
   const databases = yield* placedOn(uid, namespace)
   if (databases.length > 0) {
     // They are worked on until the last of them is gone.
-    yield* check(shard, memories.of(memory, uid), memory)
+    yield* check(shard, memory)
     return yield* Reasons.held_by_databases({ databases: namesOf(databases) }, { after: "1 minute" })
   }
   if (memories.of(memory, uid).sharing.size === 0) yield* dropCanary(shard)

@@ -12,7 +12,8 @@ interface Look {
   readonly differences: ReadonlyArray<Difference>
 }
 
-const meaning: Record<Exclude<Difference["kind"], "held">, string> = {
+const meaning: Record<Difference["kind"], string> = {
+  held: "is held",
   unrecorded: "has no record: --adopt makes one",
   unregistered: "is called like a tenant's, and is nobody's",
   incomplete: "lacks its database or its role",
@@ -34,7 +35,7 @@ const held = ({ consumer, externalId, recordUid }: Entry): string =>
 
 const line = ({ entry, kind, name }: Difference): string =>
   Option.match(entry, {
-    onNone: () => `  ${name} ${kind === "held" ? "is held" : meaning[kind]}`,
+    onNone: () => `  ${name} ${meaning[kind]}`,
     onSome: (of) => `  ${name}${whose(of)} ${kind === "held" ? held(of) : meaning[kind]}`
   })
 

@@ -119,13 +119,15 @@ export const make = (): Tally => {
     ofShard: (name) => {
       const { all, phases, times, unverified } = shards.get(name) ?? makeShard()
       const { dropsMs, oldestMs } = times.get()
-      const due = (nowMs: number) => dropsMs.findIndex((dropMs) => dropMs >= nowMs)
       return {
         all,
         oldestMs,
         inPhase: (phase) => phases.get(phase) ?? 0,
         unverified: (reason) => unverified.get(reason) ?? 0,
-        overdue: (nowMs) => (due(nowMs) === -1 ? dropsMs.length : due(nowMs))
+        overdue: (nowMs) => {
+          const due = dropsMs.findIndex((dropMs) => dropMs >= nowMs)
+          return due === -1 ? dropsMs.length : due
+        }
       }
     },
     ofConsumer: (name) => consumers.get(name) ?? 0

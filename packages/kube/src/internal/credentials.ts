@@ -82,15 +82,15 @@ const prove = Effect.fnUntraced(function* (
   ca: string | undefined,
   provider: ReturnType<typeof AuthProvider.make> | undefined
 ): Effect.fn.Return<Proof, CredentialsUnavailable> {
-  const token = yield* readMaterial(connection.token)
+  const token = (yield* readMaterial(connection.token))?.trim()
   if (token !== undefined) {
-    if (token.trim() === "") {
+    if (token === "") {
       // Whoever writes the file is not done yet; a request without a token would be somebody else's.
       const { token: material } = connection
       const source = material === undefined || Redacted.isRedacted(material) ? "the token" : material.file
       return yield* new CredentialsUnavailable({ source, problem: "it is empty" })
     }
-    return { authorization: Redacted.make(`Bearer ${token.trim()}`) }
+    return { authorization: Redacted.make(`Bearer ${token}`) }
   }
   if (connection.basic !== undefined) {
     const pair = `${connection.basic.username}:${Redacted.value(connection.basic.password)}`

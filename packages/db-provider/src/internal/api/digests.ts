@@ -6,6 +6,7 @@ import * as KubeError from "@berth/kube/KubeError"
 import { DateTime, Effect, Option } from "effect"
 import { Consumer } from "../../Consumer.ts"
 import type { Records } from "../../Records.ts"
+import * as tokenDigest from "../tokenDigest.ts"
 
 export interface Candidate {
   readonly consumer: Consumer
@@ -24,12 +25,9 @@ interface Seen {
   readonly data: Data
 }
 
-/** People make it with `sha256sum`, in either case, and with the end of a line. */
 const digestOf = (data: Data, key: string): Option.Option<Buffer> => {
-  const text = Buffer.from(data[key] ?? "", "base64")
-    .toString("latin1")
-    .trim()
-  return /^[0-9a-f]{64}$/iu.test(text) ? Option.some(Buffer.from(text, "hex")) : Option.none()
+  const text = tokenDigest.of(data[key] ?? "").trimStart()
+  return tokenDigest.isDigest(text) ? Option.some(Buffer.from(text, "hex")) : Option.none()
 }
 
 /** The tokens of a consumer, as its Secrets are now. A Secret is read once for each version that a watch tells of. */

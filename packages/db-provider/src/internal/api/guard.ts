@@ -92,33 +92,6 @@ const target = /^[-A-Za-z0-9._~%!$&'()*+,=:@/]*(?:\?[^#]*)?$/u
 /** One name, and a port: of several headers the values are joined by commas. */
 const host = /^[-A-Za-z0-9._~%:[\]]*$/u
 
-const refusedAtOnce = ({ headers, url }: Request): Option.Option<Problem> => {
-  if (headers["host"] === undefined) {
-    return Option.some(new Problem({ code: "invalid_request", detail: "the header Host is missing" }))
-  }
-  if (!host.test(headers["host"])) {
-    return Option.some(new Problem({ code: "invalid_request", detail: "the header Host is not one name" }))
-  }
-  if ((headers["content-encoding"] ?? "identity").toLowerCase() !== "identity") {
-    return Option.some(new Problem({ code: "unsupported_media_type", detail: "a body has to be without a coding" }))
-  }
-  if (url.length > pathMax) {
-    return Option.some(new Problem({ code: "path_too_long", detail: `a path has ${pathMax} characters at most` }))
-  }
-  if (!isDecodable(url)) {
-    return Option.some(new Problem({ code: "invalid_request", detail: "the path has an escape that is none" }))
-  }
-  if (!target.test(url)) {
-    return Option.some(
-      new Problem({ code: "invalid_request", detail: "the path has a character that has to be escaped" })
-    )
-  }
-  // One that is misspelt, or is another operation's, would be of no effect.
-  return hasParametersInVain(url)
-    ? Option.some(new Problem({ code: "invalid_request", detail: "the path takes no parameters" }))
-    : Option.none()
-}
-
 const isDecodable = (url: string): boolean => {
   try {
     decodeURIComponent(url)
@@ -127,6 +100,28 @@ const isDecodable = (url: string): boolean => {
     return false
   }
 }
+
+const unusable = (detail: string): Problem => new Problem({ code: "invalid_request", detail })
+
+/** The first that a request offends is its answer. */
+const rules: ReadonlyArray<{ readonly offends: (request: Request) => boolean; readonly problem: Problem }> = [
+  { offends: ({ headers }) => headers["host"] === undefined, problem: unusable("the header Host is missing") },
+  { offends: ({ headers }) => !host.test(headers["host"] ?? ""), problem: unusable("the header Host is not one name") },
+  {
+    offends: ({ headers }) => (headers["content-encoding"] ?? "identity").toLowerCase() !== "identity",
+    problem: new Problem({ code: "unsupported_media_type", detail: "a body has to be without a coding" })
+  },
+  {
+    offends: ({ url }) => url.length > pathMax,
+    problem: new Problem({ code: "path_too_long", detail: `a path has ${pathMax} characters at most` })
+  },
+  { offends: ({ url }) => !isDecodable(url), problem: unusable("the path has an escape that is none") },
+  { offends: ({ url }) => !target.test(url), problem: unusable("the path has a character that has to be escaped") },
+  // One that is misspelt, or is another operation's, would be of no effect.
+  { offends: ({ url }) => hasParametersInVain(url), problem: unusable("the path takes no parameters") }
+]
+
+const refusedAtOnce = (request: Request): Problem | undefined => rules.find(({ offends }) => offends(request))?.problem
 
 const common = (requestId: string, isStopping: boolean) => ({
   [RequestIds.header]: requestId,
@@ -145,9 +140,8 @@ export const guarded = <E, R>(
     const requestId = RequestIds.from(request.headers[RequestIds.header])
     const since = yield* Clock.monotonicTimeNanos
     const refused = refusedAtOnce(request)
-    const served: Effect.Effect<Response, E, R> = Option.isSome(refused)
-      ? refusal(refused.value)
-      : Effect.flatMap(app, inOurWords)
+    const served: Effect.Effect<Response, E, R> =
+      refused === undefined ? Effect.flatMap(app, inOurWords) : refusal(refused)
     const response = yield* served.pipe(
       Effect.catchCause((cause) => ofCause(request, cause)),
       Effect.provideService(RequestIds.RequestId, requestId),

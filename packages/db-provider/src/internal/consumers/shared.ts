@@ -6,6 +6,7 @@ import * as Manager from "@berth/provisioners/Manager"
 import { Effect, Option } from "effect"
 import { Consumer } from "../../Consumer.ts"
 import { Settings } from "../../Settings.ts"
+import * as tokenDigest from "../tokenDigest.ts"
 
 type ProvisionError = Disposition.ProvisionError
 type Token = Consumer["spec"]["tokens"][number]
@@ -17,13 +18,6 @@ export interface Read {
   readonly digest: string | undefined
 }
 
-const shape = /^[0-9a-f]{64}$/u
-
-export const isDigest = (text: string): boolean => shape.test(text)
-
-/** `sha256sum` ends a line, and people write either case. */
-const normal = (encoded: string): string => Buffer.from(encoded, "base64").toString("latin1").trimEnd().toLowerCase()
-
 /** By which whoever reads is woken when it is another one. */
 export const read = Effect.fnUntraced(function* (
   tokens: ReadonlyArray<Token>
@@ -32,7 +26,7 @@ export const read = Effect.fnUntraced(function* (
   return yield* Effect.forEach(tokens, (token) =>
     Effect.map(Manager.input(Builtin.Secret, { name: token.sha256SecretRef.name, namespace }), (secret) => {
       const encoded = Option.getOrUndefined(secret)?.data?.[token.sha256SecretRef.key]
-      return { token, digest: encoded === undefined ? undefined : normal(encoded) }
+      return { token, digest: encoded === undefined ? undefined : tokenDigest.of(encoded) }
     })
   )
 })

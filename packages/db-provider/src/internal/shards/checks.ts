@@ -16,7 +16,7 @@ import { ofName } from "../shown.ts"
 import * as canary from "./canary.ts"
 import { explained } from "./connection.ts"
 import * as identity from "./identity.ts"
-import type { Memory, ShardMemory } from "./memory.ts"
+import * as memories from "./memory.ts"
 import { Reasons } from "./reasons.ts"
 
 type ProvisionError = Disposition.ProvisionError
@@ -81,10 +81,10 @@ const notPrepared = ({ metadata }: Shard, report: Preflight.Report): ProvisionEr
 /** Looks at everything, as far as it comes. The server is kept until the scope closes. */
 export const run = Effect.fnUntraced(function* (
   shard: Shard,
-  memory: ShardMemory,
-  all: Memory
+  all: memories.Memory
 ): Effect.fn.Return<Checked, never, Services | Scope.Scope> {
-  const { name } = shard.metadata
+  const { name, uid } = shard.metadata
+  const memory = memories.of(all, uid)
   const servers = yield* ShardServers
   const reached = yield* Effect.result(
     Effect.flatMap(servers.of(shard), (server) => Effect.map(preflight(server), (report) => ({ server, report })))
@@ -108,7 +108,7 @@ export const run = Effect.fnUntraced(function* (
   }
   const written = yield* Effect.result(write(server))
   if (Result.isFailure(written)) return unwritable(explained(shard, written.failure))
-  const identified = yield* Effect.result(identity.check(server, shard, memory, all))
+  const identified = yield* Effect.result(identity.check(server, shard, all))
   if (Result.isFailure(identified)) {
     // What it has is worked on; the canary is that of the other Shard.
     const others = kept(shard, poolerVerified, isolationVerified)

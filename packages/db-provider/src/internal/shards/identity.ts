@@ -12,6 +12,7 @@ import * as ShardServer from "../../ShardServer.ts"
 import { ShardServers } from "../../ShardServers.ts"
 import * as Sql from "../../Sql.ts"
 import { ofName } from "../shown.ts"
+import * as memories from "./memory.ts"
 import type { Memory, ShardMemory, Sighting } from "./memory.ts"
 import { Reasons } from "./reasons.ts"
 
@@ -69,9 +70,9 @@ const sharing = Effect.fnUntraced(function* (mine: Sighting, uid: string, all: M
 export const check = Effect.fnUntraced(function* (
   server: ShardServer.ShardServer,
   shard: Shard,
-  memory: ShardMemory,
   all: Memory
 ): Effect.fn.Return<void, ProvisionError, Client | Records | ShardServers> {
+  const memory = memories.of(all, shard.metadata.uid)
   const mine = Option.getOrUndefined(yield* seen(server, shard))
   memory.sighting = mine
   const before = memory.sharing
