@@ -16,7 +16,7 @@ describe("The API", { timeout: 300_000 }, () => {
   layer(Bench.layer({ limits }), { timeout: 300_000, excludeTestServices: true })((it) => {
     it.effect(`D19: ${count} hostile requests get no 5xx, and no answer without its document (seed ${seed})`, () =>
       Effect.gen(function* () {
-        const { token } = yield* Bench.consumer("fuzzed", { quota: { maxDatabases: 5 } })
+        const { token } = yield* Bench.consumer("fuzzed", { quota: { maxDatabases: 2 } })
         const hostile = Hostile.make(seed, token)
         const agent = yield* Effect.acquireRelease(
           Effect.sync(() => new Agent({ keepAlive: true, maxSockets: 24, rejectUnauthorized: false })),
